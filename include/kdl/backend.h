@@ -8,21 +8,22 @@
  *
  * libkdl calls this once. It returns its table, or NULL after services->fail(). The table serves
  * every device whose spec begins with its name ("cuda:sm_90 ..."), instead of a built-in one, and
- * may list devices of its own. The shared object is never closed.
+ * may list more devices. The shared object is never closed. examples/backend/null_backend.c is a
+ * complete one. A first launch calls `devices`, `device_open`, `queue_create`, `module_load` and
+ * `kernel_find`, in this order, and then the function that `kernel_find` returned.
  *
  * Threads. libkdl calls any function from any thread at any time, except that a device is opened
  * once, a module is loaded once and unloaded when nothing uses it, and an object is destroyed by
  * one thread after its last use.
  *
- * Ownership. The void pointers named device, module, queue and event are the backend's objects:
- * libkdl passes them unchanged, destroys them by the matching function, and never frees them
- * itself. Modules, queues and events belong to the device that they were created with. A device
- * stays open until the process ends.
+ * Ownership. The void pointers named device, module, queue and event are the backend's objects.
+ * libkdl passes them unchanged and destroys them by the matching function. Modules, queues and
+ * events belong to the device that they were created with. A device stays open until exit.
  *
  * Failure. A function that returns kdl_status returns KDL_OK, or calls services->fail() with the
- * driver's code and message and returns its result. A function that fails has undone what it did,
- * so that it may be called again; libkdl does not read its out-parameters. In the child of a fork
- * without exec no function is called, except of backends with KDL_BACKEND_SURVIVES_FORK.
+ * driver's code and message and returns its result. A function that fails must undo what it did,
+ * so that it can be called again; libkdl does not read its out-parameters. In the child of a fork
+ * without exec, libkdl calls only backends with KDL_BACKEND_SURVIVES_FORK.
  *
  * Growth. Structs begin with their size, set by the side that fills them; a member beyond that size
  * counts as zero. New functions are added at the end of the table; libkdl works with shorter
@@ -37,7 +38,7 @@
 extern "C" {
 #endif
 
-/* Changes when a struct changes otherwise than by growing. */
+/* Incremented when a struct changes in another way than by new members at its end. */
 enum { KDL_BACKEND_ABI = 1 };
 
 /* What libkdl provides to a backend. Lives as long as the process. */
@@ -45,7 +46,7 @@ typedef struct kdl_backend_services {
   size_t size;
   uint32_t abi;
   /* Records a failure for the calling thread and returns `status`. `code` is the driver's own
-   * number, which kdl_error_code() gives to the program; the words should carry its name:
+   * number, which kdl_error_code() gives to the program; the message should contain its name:
    * fail(KDL_DEVICE, 200, "cuModuleLoadData: CUDA_ERROR_INVALID_IMAGE: %s", text). */
   kdl_status (*fail)(kdl_status status, int64_t code, const char *format, ...)
 #if defined(__GNUC__)
@@ -66,9 +67,9 @@ typedef struct kdl_backend_services {
 typedef struct kdl_backend_device {
   size_t size;
   const char *spec;     /* the device as one line: "cuda:sm_90 ordinal=0 ..." */
-  uint32_t ordinal;     /* its number in the backend; 0 where the spec does not say */
+  uint32_t ordinal;     /* its number in the backend; 0 where the spec has none */
   void *native_context; /* use this context (CUcontext, ...) instead of the default; NULL: none */
-  const void *identity; /* differs where a new device has the number of one that is gone */
+  const void *identity; /* distinguishes a new device from a lost one with the same ordinal */
 } kdl_backend_device;
 
 typedef struct kdl_backend_image {
@@ -83,35 +84,35 @@ typedef struct kdl_backend_image {
   size_t pair_count;
 } kdl_backend_image;
 
-/* A kernel by name, with what the image's metadata declares of it; 0 where it declares nothing. */
+/* A kernel by name, and what the image's metadata declares about it; 0 where it has no value. */
 typedef struct kdl_kernel_request {
   size_t size;
   const char *name;
   uint32_t block[3];
   uint32_t tile[3];
-  uint64_t shared; /* bytes of dynamic group memory of every launch, at least */
-  kdl_string sig;  /* the parameters, as docs/metadata.md writes them; `data` NULL: unknown */
-  uint32_t hidden; /* pointer parameters after them, which libkdl passes */
+  uint64_t shared; /* least number of bytes of dynamic group memory of every launch */
+  kdl_string sig;  /* the parameters in the syntax of docs/metadata.md; `data` NULL: unknown */
+  uint32_t hidden; /* further pointer parameters at the end, which libkdl passes */
 } kdl_kernel_request;
 
-/* A kernel, ready to be launched. What is pointed to lives until the module is unloaded. */
+/* A kernel, ready to be launched. Its pointers are valid until the module is unloaded. */
 typedef struct kdl_backend_kernel {
   size_t size; /* set by libkdl; fill no more than that */
   /* Launches the kernel. kdl_launch calls it directly from the program, from any number of threads
    * at once: `kernel->context` is `context` below, `queue` is a queue of this backend and never
-   * NULL, `args->pointers` may be passed to the driver as they are. Where `desc->block[0]` is 0,
-   * the block below is used. libkdl has checked what it checks; the driver reports the rest. */
+   * NULL, `args->pointers` may be passed to the driver unchanged. Where `desc->block[0]` is 0, the
+   * block below is used. The function need not check arguments: libkdl or the driver does. */
   kdl_launch_entry *launch;
   void *context;
   uint32_t block[3];     /* the only block the image works with; 0: any */
   uint32_t tile[3];      /* work-items of the problem that a group covers; 0: as the block */
-  uint32_t suggested[3]; /* a good block, where any would do; 0: 256x1x1 is taken */
+  uint32_t suggested[3]; /* a good block, where any block works; 0: libkdl uses 256x1x1 */
   /* The parameters as the image declares them; `params` NULL where it does not. */
   const kdl_param_info *params;
   uint32_t param_count;
   uint32_t packed_size; /* of the packed form */
-  /* Optional: libkdl sets it to 1 before the kernel's first launch, so that unloading a module that
-   * was never launched need not wait. */
+  /* Optional. libkdl sets it to 1 before the kernel's first launch, so that the backend need not
+   * wait when it unloads a module that was never launched. */
   uint32_t *launched;
 } kdl_backend_kernel;
 
@@ -126,24 +127,24 @@ typedef enum kdl_node_kind {
   KDL_NODE_FILL = 5,
   KDL_NODE_RECORD = 6, /* an event */
   KDL_NODE_WAIT = 7,   /* for an event */
-  KDL_NODE_JOIN = 8,   /* nothing by itself: waits for several */
-  KDL_NODE_WHILE = 9,  /* begins what is repeated while the 32-bit number at `from` is not 0 */
-  KDL_NODE_END = 10,   /* ends it; everything between waits for the first and is waited for */
+  KDL_NODE_JOIN = 8,   /* does no work; waits for several nodes */
+  KDL_NODE_WHILE = 9,  /* begins a loop that runs while the 32-bit number at `from` is not 0 */
+  KDL_NODE_END = 10,   /* ends the loop. Its nodes wait for KDL_NODE_WHILE; this waits for them */
 } kdl_node_kind;
 
 #define KDL_NO_NODE UINT32_MAX
 
-/* One node of a sequence, with the values of the next run. Between runs its members change, and
- * what `args.pointers` point to; the pointers themselves do not change. */
+/* One node of a sequence, with the values of the next run. Between runs libkdl changes its members
+ * and the values at `args.pointers`, but not these pointers. */
 typedef struct kdl_backend_node {
   size_t size;
   kdl_node_kind kind;
-  uint32_t after;         /* the node before it that it waits for; KDL_NO_NODE: none */
+  uint32_t after;         /* the earlier node that it waits for; KDL_NO_NODE: none */
   const uint32_t *joined; /* KDL_NODE_JOIN waits for these */
   uint32_t joined_count;
-  uint32_t is_skipped; /* 1: a launch of no work-items, which this run leaves out */
+  uint32_t is_skipped; /* 1: a launch of no work-items, which this run omits */
 
-  /* KDL_NODE_LAUNCH. `launch` is what kernel_find gave. desc.block is never 0. */
+  /* KDL_NODE_LAUNCH. `launch` is the one of kernel_find. desc.block is never 0. */
   kdl_launch_entry *launch;
   const kdl_kernel_head *kernel;
   kdl_launch_desc desc;
@@ -159,19 +160,18 @@ typedef struct kdl_backend_node {
 
   void *event;
 
-  uint32_t other; /* KDL_NODE_WHILE, KDL_NODE_END: the node at the other end of it */
+  uint32_t other; /* KDL_NODE_WHILE, KDL_NODE_END: the node at the other end of the loop */
 } kdl_backend_node;
 
 enum {
-  KDL_SEQUENCE_READS_ARGUMENTS = 1, /* it reads args.pointers at each run, so that a node with
-                                       changed argument values alone is not in `changed` */
-  KDL_SEQUENCE_REFUSED = 2,         /* with KDL_UNSUPPORTED: single launches would fail as well */
+  KDL_SEQUENCE_READS_ARGUMENTS = 1, /* each run reads args.pointers, so `changed` omits nodes in
+                                       which only argument values changed */
+  KDL_SEQUENCE_REFUSED = 2,         /* with KDL_UNSUPPORTED: single launches would fail too */
 };
 
 typedef struct kdl_backend_sequence {
   size_t size;
-  const kdl_backend_node *const *nodes; /* in an order in which they may run; all live as long as
-                                           the sequence */
+  const kdl_backend_node *const *nodes; /* in topological order; as long-lived as the sequence */
   size_t node_count;
   uint32_t flags;     /* KDL_SEQUENCE_, set by the backend */
   const char *replay; /* set by the backend: how it runs the sequence, in one word: "graph" */
@@ -180,8 +180,8 @@ typedef struct kdl_backend_sequence {
 enum {
   KDL_BACKEND_SURVIVES_FORK = 1,  /* its objects work in a child that did not exec */
   KDL_BACKEND_READS_NO_PAIRS = 2, /* kdl_backend_image.pairs is NULL for it */
-  /* A sequence is created in its first run, when its slots have values; setting them later is
-   * slower. */
+  /* libkdl calls sequence_create in the first run, when the slots have values, because changing
+   * them later is slower. */
   KDL_BACKEND_BINDS_SEQUENCES = 4,
 };
 
@@ -191,16 +191,15 @@ typedef struct kdl_backend_table {
   uint32_t flags; /* KDL_BACKEND_ */
   const char *name;
 
-  /* Optional. Calls `visit` with the spec of each device of the backend; they come before those
-   * that libkdl finds. Must not create contexts. Called again by kdl_devices_refresh. */
+  /* Optional. Calls `visit` with the spec of each device of the backend; libkdl lists them before
+   * those that it finds itself. Must not create contexts. kdl_devices_refresh calls it again. */
   kdl_status (*devices)(void (*visit)(void *user, const char *spec), void *user);
 
-  /* Called once per device, when it is first used; again where this or the first queue_create
-   * failed. */
+  /* Called once per device, at its first use; again if this or the first queue_create failed. */
   kdl_status (*device_open)(const kdl_backend_device *desc, void **out_device);
 
-  /* Modules. An image is loaded at most once per device at a time. KDL_UNSUPPORTED where the kind
-   * is not one the backend takes. Unloading waits for what still runs. */
+  /* Modules. An image is loaded at most once per device at a time. KDL_UNSUPPORTED where the
+   * backend does not take the kind of image. Unloading waits for launches that still run. */
   kdl_status (*module_load)(void *device, const kdl_backend_image *image, void **out_module);
   void (*module_unload)(void *device, void *module);
   kdl_status (*kernel_find)(void *device, void *module, const kdl_kernel_request *request,
@@ -209,12 +208,12 @@ typedef struct kdl_backend_table {
                             uint64_t *out_size);
 
   /* Queues. The first queue of a device is for launches without a queue. `queue_adopt` wraps the
-   * caller's queue; destroying the wrapper does not destroy it. */
+   * caller's queue, which queue_destroy does not destroy. */
   kdl_status (*queue_create)(void *device, int32_t priority, void **out_queue);
   kdl_status (*queue_adopt)(void *device, void *native, void **out_queue);
   void (*queue_destroy)(void *device, void *queue);
   kdl_status (*queue_sync)(void *device, void *queue);
-  /* Optional. Whether the queue is being captured, so that loading now would break the capture. */
+  /* Optional. Whether the queue is being captured, so that loading a module would break that. */
   kdl_status (*queue_capturing)(void *device, void *queue, int *out_capturing);
 
   /* Events. */
@@ -247,8 +246,8 @@ typedef struct kdl_backend_table {
   void *(*event_native)(void *device, void *event);
   void *(*kernel_native)(void *device, void *context);
 
-  /* Optional; for KDL_BACKEND_SURVIVES_FORK. Called first in the child: other threads are gone, and
-   * locks that they held are still held. */
+  /* Optional; for KDL_BACKEND_SURVIVES_FORK. Called first in the child: other threads do not exist
+   * there, and locks that they held are still held. */
   void (*after_fork)(void);
 
   /* Optional. Closes the device and its first queue when the process ends by exit() and no other
@@ -259,30 +258,31 @@ typedef struct kdl_backend_table {
   /* Optional. Whether the point that event_sync would wait for is reached. */
   kdl_status (*event_query)(void *device, void *event, int *out_done);
 
-  /* Optional. Bytes of the device's memory that are free, and all of them. */
+  /* Optional. Bytes of the device's memory: free, and in total. */
   kdl_status (*memory_info)(void *device, uint64_t *out_free, uint64_t *out_total);
 
   /* Optional, both or neither: host memory that the driver copies from and to directly. The size is
-   * never 0. Without them it is plain memory. */
+   * never 0. Without them kdl_alloc_host gives plain memory. */
   kdl_status (*alloc_host)(void *device, uint64_t size, void **out_data);
   kdl_status (*free_host)(void *device, void *data);
 
   /* Optional, all three or none: sequences. Without them, and where they return KDL_UNSUPPORTED,
-   * libkdl enqueues the nodes one by one. One thread at a time runs a sequence; threads that run
-   * the same one each have a copy. `changed` has the nodes that changed since the last successful
-   * run. `sequence_run` fails before any node ran, or libkdl destroys the sequence. It may run on
-   * another queue while the last run is in progress. */
+   * libkdl enqueues the nodes one by one. One thread at a time runs a backend's sequence: libkdl
+   * creates one for each thread that runs the same kdl_sequence. `changed` lists the nodes that
+   * changed since the last successful run. `sequence_run` returns KDL_UNSUPPORTED only if no node
+   * ran; after another failure libkdl destroys the sequence. A run may start on another queue while
+   * the last one is in progress. */
   kdl_status (*sequence_create)(void *device, kdl_backend_sequence *sequence, void **out_sequence);
   void (*sequence_destroy)(void *device, void *sequence);
   kdl_status (*sequence_run)(void *device, void *sequence, void *queue, const uint32_t *changed,
                              size_t changed_count);
 
-  /* Optional. The kernel argument for memory from `offset` on, which is not 0; without this
-   * function, the sum. KDL_UNSUPPORTED where memory has no addresses. */
+  /* Optional. The kernel argument for `address` + `offset`, where `offset` is not 0. Without this
+   * function libkdl passes the sum. KDL_UNSUPPORTED where memory has no addresses. */
   kdl_status (*address_at)(void *device, uint64_t address, uint64_t offset, uint64_t *out_address);
 } kdl_backend_table;
 
-/* The name and the type of what a shared object exports. */
+/* The name and the type of the function that a shared object exports. */
 #define KDL_BACKEND_SYMBOL "kdl_backend_open"
 typedef const kdl_backend_table *kdl_backend_open_function(const kdl_backend_services *services);
 kdl_backend_open_function kdl_backend_open; /* defined by the backend, not by libkdl */

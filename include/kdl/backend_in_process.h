@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Half a backend, for devices that are simulators, interpreters, or the CPU: work is done by the
- * call that gives it, so that a queue is always empty and an event is a moment, and memory is the
- * host's. A file that writes such a backend names what <kdl/backend.h> gave it,
+ * Queues, events and memory for backends of simulators, interpreters, or the CPU: each call does
+ * its work before it returns, so that a queue is always empty and an event is a point in time, and
+ * memory is the host's. The source file of the backend names its services and includes this header:
  *
  *     static const kdl_backend_services *libkdl;
  *     #define KDL_IN_PROCESS_SERVICES libkdl
  *     #include <kdl/backend_in_process.h>
  *
- * and has these rows in its table, beside those for devices, modules and kernels:
+ * Its table has these rows, and its own ones for devices, modules and kernels:
  *
  *     static const kdl_backend_table table = {..., KDL_IN_PROCESS_QUEUES, KDL_IN_PROCESS_EVENTS,
  *                                             KDL_IN_PROCESS_MEMORY, KDL_IN_PROCESS_NATIVES};
@@ -34,8 +34,7 @@ static inline kdl_status kdl_in_process_no_memory(void) {
   .queue_create = kdl_in_process_queue_create, .queue_adopt = kdl_in_process_queue_adopt,          \
   .queue_destroy = kdl_in_process_queue_destroy, .queue_sync = kdl_in_process_queue_sync
 
-/* There is nothing to remember of a queue, but that it is not another one: its handle is a number.
- */
+/* A queue has no state. Its handle is a number, so that queues differ. */
 static inline kdl_status kdl_in_process_queue_create(void *device, int32_t priority,
                                                      void **out_queue) {
   static uintptr_t made;
@@ -89,7 +88,7 @@ static inline kdl_status kdl_in_process_event_record(void *device, void *event, 
   return KDL_OK;
 }
 
-/* A recorded event has been reached, and one that was not delays nothing. */
+/* A recorded event is reached already; an event that was not recorded delays nothing. */
 static inline kdl_status kdl_in_process_event_wait(void *device, void *event, void *queue) {
   (void)device, (void)event, (void)queue;
   return KDL_OK;
@@ -171,7 +170,7 @@ static inline kdl_status kdl_in_process_fill(void *device, void *queue, uint64_t
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Handles of a driver, of which there is none                                                  */
+/* Native handles: there are none                                                               */
 
 #define KDL_IN_PROCESS_NATIVES                                                                     \
   .device_native = kdl_in_process_device_native, .queue_native = kdl_in_process_native,            \

@@ -63,7 +63,7 @@ typedef enum kdl_status {
   KDL_OK = 0,
   KDL_BAD_FILE = 1,    /* the bytes are not what their format promises                          */
   KDL_BAD_CALL = 2,    /* an argument is wrong                                                  */
-  KDL_NO_MATCH = 3,    /* nothing fits what was asked for                                       */
+  KDL_NO_MATCH = 3,    /* nothing fits the request                                              */
   KDL_DEVICE = 4,      /* a device or its driver failed                                         */
   KDL_IO = 5,          /* the operating system refused: no such file, full disk, no permission  */
   KDL_NO_MEMORY = 6,   /* an allocation failed, or a documented limit was reached               */
@@ -82,9 +82,7 @@ KDL_API const char *kdl_error_message(void);
  * device code. */
 KDL_API int64_t kdl_error_code(void);
 
-/* Records a failure for the calling thread and returns `status`: for libraries that stand on
- * libkdl.
- */
+/* Records a failure for the calling thread and returns `status`: for libraries built on libkdl. */
 KDL_API kdl_status kdl_error_set(kdl_status status, const char *message);
 
 /* Sends what KDL_DEBUG would print to `log`: one line per call, without its newline, from any
@@ -99,7 +97,7 @@ KDL_API void kdl_set_log(const char *topics,
 typedef struct kdl_library kdl_library;
 
 /* Bytes with a length. `data` is followed by a NUL that `length` does not count, so that text can
- * be printed with %s; a value may hold NULs of its own. `data` is never NULL. */
+ * be printed with %s; a value may contain NULs. `data` is never NULL. */
 typedef struct kdl_string {
   const char *data;
   size_t length;
@@ -124,9 +122,9 @@ typedef enum kdl_image_kind {
   KDL_IMAGE_SPIRV,   /* SPIR-V module                                          */
   KDL_IMAGE_ZEBIN,   /* Intel GPU machine code                                 */
   KDL_IMAGE_FATBIN,  /* a CUDA fatbin, itself a container                      */
-  KDL_IMAGE_BUNDLE,  /* a Clang offload bundle, plain or compressed, likewise  */
-  KDL_IMAGE_OFFLOAD, /* an OffloadBinary, likewise                             */
-  KDL_IMAGE_CL,      /* OpenCL C source, compiled by the driver; by its key    */
+  KDL_IMAGE_BUNDLE,  /* a Clang offload bundle, itself a container             */
+  KDL_IMAGE_OFFLOAD, /* an OffloadBinary, itself a container                   */
+  KDL_IMAGE_CL,      /* OpenCL C source, compiled by the driver                */
   /* A recorded sequence, which holds no code: kdl_sequence_open. */
   KDL_IMAGE_SEQUENCE,
 } kdl_image_kind;
@@ -157,16 +155,16 @@ typedef struct kdl_image_info {
   uint32_t flags;
   kdl_string triple;    /* "" where unknown */
   kdl_string arch;      /* "" where unknown */
-  kdl_string container; /* format and place, as "offload-binary v1 in .llvm.offloading" */
+  kdl_string container; /* format and location, as "offload-binary v1 in .llvm.offloading" */
   uint64_t
       header_offset;   /* of the image's header, from the start of the file or its inflated part */
   uint64_t byte_count; /* of the image, after decompression */
-  uint64_t stored_count; /* of the image as it lies in the container */
+  uint64_t stored_count; /* of the image as stored in the container, perhaps compressed */
   const kdl_pair *pairs; /* every metadata pair, triple and arch included, in file order */
   size_t pair_count;
   size_t module; /* images of one module are variants of the same code: those of one fatbin, one
                     bundle, one section of OffloadBinaries; numbered from 0 */
-  kdl_string problem; /* why its nested images or its bytes cannot be found; "" where they can.
+  kdl_string problem; /* why its nested images or its bytes cannot be read; "" where they can.
                          Other images are not affected */
 } kdl_image_info;
 
@@ -179,19 +177,20 @@ typedef struct kdl_open_opts {
 enum {
   KDL_OPEN_FILE = 1,    /* `path` is a file, used as it is: no folder is searched            */
   KDL_OPEN_GLOBAL = 2,  /* kdl_sym without a library searches this one too                  */
-  KDL_OPEN_NO_HOST = 4, /* no code of this library runs in this process: none is loaded on the host,
-                           nor on OpenCL devices other than GPUs, whose drivers run it in this
-                           process. The drivers of GPUs still read it in this process */
+  KDL_OPEN_NO_HOST = 4, /* no code of this library runs in this process: it is loaded neither on the
+                           host nor on OpenCL devices other than GPUs, whose drivers run code in
+                           this process. GPU drivers still read the images in this process */
 };
 
 /* Opens a library. `path` is one of:
  *
- *   "./saxpy.offload"   a path with a '/': that file. If it is a folder, all its *.offload files
- * are one library, in the order of their names. "saxpy"             a name without a '/': the first
- * of saxpy, saxpy.offload and saxpy.d in the folders of KDL_LIBRARY_PATH (separated by ':'), then
- * in the folder of the calling program or shared object, then in LIBDIR/kdl, which has libkdl's own
- *                       libraries ("kdl-matmul"). The current folder is not searched.
- *   NULL                the libraries embedded in the calling program or shared object: KDL_EMBED.
+ *   "./saxpy.offload"  a path with a '/': that file. If it is a folder, all its *.offload files are
+ *                      one library, in the order of their names.
+ *   "saxpy"            a name without a '/': the first of saxpy, saxpy.offload and saxpy.d in the
+ *                      folders of KDL_LIBRARY_PATH (separated by ':'), then in the folder of the
+ *                      calling program or shared object, then in LIBDIR/kdl, which has libkdl's
+ *                      own libraries ("kdl-matmul"). The current folder is not searched.
+ *   NULL               the libraries embedded in the calling program or shared object: KDL_EMBED.
  *
  * A program that runs with more rights than its user (AT_SECURE) can open absolute paths, names in
  * LIBDIR/kdl, and NULL.
@@ -214,8 +213,8 @@ KDL_API kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open
 /* Adds a reference. Each kdl_open and kdl_retain needs one kdl_close. */
 KDL_API kdl_library *kdl_retain(kdl_library *lib);
 
-/* Releases a reference. The last one unloads the library's modules and frees its views and kernels;
- * a retained kernel holds a reference of its own. */
+/* Releases a reference. Releasing the last one unloads the library's modules and frees its kernels
+ * and image bytes. A retained kernel holds a reference. */
 KDL_API void kdl_close(kdl_library *lib);
 
 /* Nested images are listed after the image that holds them. */
@@ -233,17 +232,19 @@ KDL_API const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, 
 KDL_API kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data,
                                    size_t *out_size);
 
-/* Calls `visit` with the name of each kernel in the image, in the image's own order; a non-zero
- * return stops the walk and is not an error. `kdl.kernel.NAME` keys answer where present; else the
- * image is read. KDL_UNSUPPORTED where names of this kind of image cannot be read. */
+/* Calls `visit` with the name of each kernel in the image, in the image's own order. A non-zero
+ * return stops the walk and is not an error. Names come from the `kdl.kernel.NAME` keys where there
+ * are any, else from the image. KDL_UNSUPPORTED where libkdl cannot read names from this kind. */
 KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
                                      int (*visit)(void *user, const kdl_string *name), void *user);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-/* A device of this machine, or one that a text describes. Devices belong to libkdl and live as long
- * as the process; the same description gives the same device. A process can describe 16,384.
+/* A device of this machine, or one described by a *spec*, one line of text: "cuda:sm_90
+ * driver=13.0" (docs/devices.md). A *backend* is libkdl's code over one driver: cuda, hip,
+ * level_zero, opencl; the CPU's is host. Devices belong to libkdl and live as long as the process;
+ * the same description gives the same device. A process can describe 16,384.
  *
  * Drivers are queried for their devices on first need, each once unless kdl_devices_refresh is
  * called. A missing or broken driver is not an error. No context is created. */
@@ -272,8 +273,8 @@ KDL_API kdl_device *kdl_device_at(size_t index);
  * KDL_BAD_CALL, with the grammar, where the text is none of these; KDL_NO_MATCH where this machine
  * has no such device; KDL_UNSUPPORTED where too many were described.
  *
- * "opencl:0" is a device of its own, with its own memory and queues, even where kdl_device_at gives
- * the same GPU through CUDA. */
+ * "opencl:0" is a separate kdl_device with its own memory and queues, even where kdl_device_at
+ * gives the same GPU through CUDA. */
 KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
 
 /* Queries drivers again, for a driver that was installed or a device that was added or lost.
@@ -298,35 +299,35 @@ KDL_API const char *kdl_device_spec_text(const kdl_device *device);
 
 /* In the default order of preference. */
 typedef enum kdl_device_class {
-  KDL_DEVICE_CLASS_UNKNOWN = 0, /* not said; kdl_device_get always says one            */
-  KDL_DEVICE_DISCRETE = 1,      /* a GPU with memory of its own                        */
+  KDL_DEVICE_CLASS_UNKNOWN = 0, /* not set; kdl_device_get never returns it            */
+  KDL_DEVICE_DISCRETE = 1,      /* a GPU with its own memory */
   KDL_DEVICE_INTEGRATED = 2,    /* a GPU that shares the CPU's memory                  */
   KDL_DEVICE_ACCELERATOR = 3,   /* neither GPU nor CPU: FPGAs and others behind OpenCL */
   KDL_DEVICE_CPU = 4,
 } kdl_device_class;
 
-/* What is known of a device. A number that is 0 and a text that is "" are not known. Texts belong
+/* What libkdl knows of a device. A number that is 0 and a text that is "" are unknown. Texts belong
  * to libkdl and live as long as the process. */
 typedef struct kdl_device_info {
   size_t size;          /* set to sizeof(kdl_device_info) before the call */
-  const char *backend;  /* "host", "cuda", "hip", "level_zero", "opencl": whose driver it is */
+  const char *backend;  /* "host", "cuda", "hip", "level_zero", "opencl" */
   const char *arch;     /* "sm_90", "gfx90a:sramecc+:xnack-", "x86-64-v4+avx512_bf16" */
   const char *features; /* tokens that it has beyond what its arch implies, joined by '+' */
   const char *label; /* backend and arch in short, for messages: "cuda:sm_90", "host:x86-64-v4" */
   const char *name;  /* "NVIDIA H200" */
   const char *platform;          /* OpenCL: the platform it belongs to */
-  const char *driver;            /* its version, "13.0", or whatever the driver says of itself */
-  kdl_device_class device_class; /* what the backend suggests where its driver does not say */
-  int is_here;        /* 1: a device of this machine; 0: one that was described, or that is gone */
+  const char *driver;            /* version, "13.0", or the text that the driver reports */
+  kdl_device_class device_class; /* the backend's default where its driver reports none */
+  int is_here;        /* 1: a device of this machine; 0: one that was described, or was lost */
   int is_host;        /* 1: kernels are called in this process, and its memory is the process's */
   int ordinal;        /* its number in its backend; -1 where it has none */
   uint32_t units;     /* multiprocessors, compute units, cores that this process may run on */
-  uint32_t subgroups; /* the sizes of its subgroups, added up: they are powers of two */
+  uint32_t subgroups; /* the sum of its subgroup sizes, which are powers of two: 48 is 16 and 32 */
   uint32_t max_block; /* work-items in a group */
   uint64_t memory;    /* bytes */
-  uint64_t shared;    /* bytes of group memory that a group may use without asking ... */
-  uint64_t shared_optin; /* ... and with asking */
-  int has_pci;           /* 1: the four that follow are known */
+  uint64_t shared;    /* bytes of group memory that a group may use by default ... */
+  uint64_t shared_optin; /* ... and for kernels that opt in to more */
+  int has_pci;           /* 1: the four members that follow are known */
   uint32_t pci_domain;
   uint8_t pci_bus;
   uint8_t pci_device;
@@ -336,20 +337,20 @@ typedef struct kdl_device_info {
   size_t route_count; /* drivers that it can be used through, the preferred one among them */
 } kdl_device_info;
 
-/* The device through its preferred route. No driver is asked and nothing is opened. */
+/* Describes the device through its preferred route. Queries no driver and opens nothing. */
 KDL_API kdl_status kdl_device_get(const kdl_device *device, kdl_device_info *out_info);
 
-/* The same through one of its routes, 0 being the preferred one: that of a kernel
- * (kdl_kernel_info) or of a verdict (kdl_verdict). KDL_BAD_CALL where it has no such route. */
+/* The same through route number `route`; 0 is the preferred one. kdl_kernel_info and kdl_verdict
+ * contain route numbers. KDL_BAD_CALL where the device has no such route. */
 KDL_API kdl_status kdl_device_route_get(const kdl_device *device, size_t route,
                                         kdl_device_info *out_info);
 
-/* The NUMA node that its PCI slot is nearest to, as the system tells now; -1 where it does not, as
- * on machines with one node. */
+/* The NUMA node nearest to the device's PCI slot, from a query of the operating system at each
+ * call; -1 where it reports none, as on machines with one node. */
 KDL_API int kdl_device_numa_node(const kdl_device *device);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Choosing                                                                                     */
+/* Selection                                                                                    */
 
 typedef enum kdl_policy {
   KDL_POLICY_BEST = 0,   /* variant_priority, then how well the image fits, then file order */
@@ -366,45 +367,46 @@ typedef struct kdl_constant {
 typedef struct kdl_select_opts {
   size_t size; /* sizeof(kdl_select_opts) */
   kdl_policy policy;
-  const char *variant_tag; /* images with this tag go before all others; NULL: none does */
-  /* For kdl_sym: bound where the image is bitcode, which is linked when it is loaded. Images that
-   * are compiled already were compiled with values of their own. */
+  const char *variant_tag; /* images with this tag rank before all others; NULL: no tag */
+  /* For kdl_sym. They apply to bitcode, which is linked when it is loaded. An image of machine code
+   * has the values that it was compiled with. */
   const kdl_constant *constants;
   size_t constant_count;
 } kdl_select_opts;
 
 /* Where the options are NULL, KDL_POLICY and KDL_VARIANT_TAG apply. Programs that run with more
- * rights than their user ignore every KDL_ variable. */
+ * rights than their user ignore every KDL_ variable, unless KDL_TRUST makes them stricter. */
 
 typedef struct kdl_selection {
   size_t size; /* set to sizeof(kdl_selection) before the call */
   size_t image;
   kdl_image_kind kind;
-  const char *device; /* spec of the route that takes the image */
+  const char *device; /* spec of the route that the image runs through */
   const char *fit;    /* "exact", "family", "PTX", ...: how it fits */
   const void *data;   /* the image, as kdl_image_bytes gives it */
   size_t data_size;
 } kdl_selection;
 
-/* Chooses an image for a kernel on a device, for programs with a launcher of their own. Bitcode is
- * returned unlinked. `kernel` may be NULL to choose among the variants of one module whatever they
- * hold; KDL_BAD_CALL where images of several modules fit. KDL_NO_MATCH where no image fits: the
- * message names the nearest one that holds the kernel and what would help. KDL_BAD_FILE where the
- * image does not have the digest that its metadata declares (kdl.digest). */
+/* Selects an image for a kernel on a device, for programs that load and launch images themselves.
+ * Bitcode is returned unlinked. With a NULL `kernel`, selects among the variants of one module,
+ * regardless of the kernels they hold; KDL_BAD_CALL where images of several modules fit.
+ * KDL_NO_MATCH where no image fits: the message names the nearest one that holds the kernel and
+ * what would help. KDL_BAD_FILE where the image does not have the digest that its metadata declares
+ * (kdl.digest). */
 KDL_API kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
                               const kdl_select_opts *opts, kdl_selection *out_selection);
 
 typedef struct kdl_reason {
   const char *code;  /* "xnack_mismatch": stable, for programs */
   const char *words; /* "built for gfx90a:xnack+; the device has xnack off" */
-  const char *fix;   /* "rebuild without xnack or run with HSA_XNACK=1"; "" where nothing helps */
+  const char *fix;   /* "rebuild without xnack or run with HSA_XNACK=1"; "" where none is known */
 } kdl_reason;
 
 typedef struct kdl_verdict {
   size_t size; /* sizeof(kdl_verdict) as the library knows it */
   size_t image;
   size_t position;    /* 0 is the first in rank order */
-  int chosen;         /* 1 for the one that kdl_select gives; without a kernel, one per module */
+  int chosen;         /* 1 for the image that kdl_select gives; without a kernel, one per module */
   int eligible;       /* 1 where it may run and holds the kernel */
   uint64_t rank;      /* larger fits better; 0 where it may not run */
   uint32_t priority;  /* variant_priority */
@@ -415,30 +417,30 @@ typedef struct kdl_verdict {
   size_t route; /* the number of that route, for kdl_device_route_get */
 } kdl_verdict;
 
-/* Calls `visit` with every image in rank order, the refused ones last; a non-zero return stops.
- * What it is given is valid during the call. KDL_OK also where nothing fits. */
+/* Calls `visit` with a verdict on every image, in rank order and the refused ones last. A non-zero
+ * return stops the walk. The verdict is valid during the call. KDL_OK also where nothing fits. */
 KDL_API kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
                                const kdl_select_opts *opts,
                                int (*visit)(void *user, const kdl_verdict *verdict), void *user);
 
 /* The best device of this machine for the kernel: the device that KDL_DEVICE names, else the first
- * in the default order that has a backend and an image that fits. Only drivers that matter are
- * queried: for a library of cubins and host images, CUDA's alone. KDL_BAD_CALL where the answer is
- * this CPU and KDL_CPU names features that it lacks. */
+ * in the default order that has a backend and an image that fits. Only drivers that images of the
+ * library are for are queried: for cubins and host images, CUDA's alone. KDL_BAD_CALL where the
+ * result is this CPU and KDL_CPU names features that it lacks. */
 KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                                   kdl_device **out_device);
 
 /* The same for process `rank` of `count` on this machine, so that processes share its devices. The
- * devices as good as kdl_device_for's, of the same backend, are distributed over the ranks;
- * neighbouring ranks share a device where there are more ranks than devices. With rank -1, rank and
- * count come from the launcher's environment (Open MPI, MPICH, Slurm, PALS, Flux), or are 0 of 1.
- * Where the launcher already shows each process one device, that one is returned. */
+ * ranks are distributed over the devices of the same backend and class as kdl_device_for's that an
+ * image fits; neighbouring ranks share a device where there are more ranks than devices. With rank
+ * -1, rank and count come from the launcher's environment (Open MPI, MPICH, Slurm, PALS, Flux), or
+ * are 0 of 1. Where the launcher exposes one device to each process, that one is returned. */
 KDL_API kdl_status kdl_device_for_rank(kdl_library *lib, const char *kernel,
                                        const kdl_select_opts *opts, int rank, int count,
                                        kdl_device **out_device);
 
-/* Calls `visit` with the index of every image that holds the kernel, whatever it runs on, for
- * libraries with tables of their own; a non-zero return stops. */
+/* Calls `visit` with the index of every image that holds the kernel, for whatever device, so that
+ * a caller can build its own dispatch table. A non-zero return stops the walk. */
 KDL_API kdl_status kdl_variants(kdl_library *lib, const char *kernel,
                                 int (*visit)(void *user, size_t image), void *user);
 
@@ -457,8 +459,8 @@ enum {
   KDL_FORMAT_ZLIB = 0x200, /* ... or one zlib stream                                      */
 };
 
-/* Version 1 writes one binary per image, back to back, which every LLVM reads; version 2 writes
- * one binary with an entry table, which LLVM 23 and later read; version 3 is that of LLVM 24 and
+/* Version 1 writes one binary per image, back to back, which every LLVM reads. Version 2 writes one
+ * binary with an entry table, which LLVM 23 and later read. LLVM 24 and later read version 3, which
  * may be compressed: KDL_FORMAT_V3 | KDL_FORMAT_ZSTD. kdl_writer_finish then fails with
  * KDL_UNSUPPORTED where the codec's library is not installed. */
 KDL_API kdl_status kdl_writer_create(int format, kdl_writer **out_writer);
@@ -477,16 +479,16 @@ typedef struct kdl_writer_image {
 
 KDL_API kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image);
 
-/* The same with the digest of the image's bytes as the last pair, kdl.digest, in place of one that
- * is there: an image that was damaged since is refused when it is loaded. An image without bytes
- * gets none. */
+/* The same, and adds the digest of the image's bytes as the last pair, kdl.digest, which replaces
+ * an earlier one. libkdl refuses to load an image whose bytes do not match its digest. An image
+ * without bytes gets no digest. */
 KDL_API kdl_status kdl_writer_add_with_digest(kdl_writer *writer, const kdl_writer_image *image);
 
 /* Writes the file to memory that the caller frees with free(). */
 KDL_API kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size);
 
-/* Writes a temporary file in the folder of `path` and renames it: after a failure the old file is
- * whole. */
+/* Writes a temporary file in the folder of `path` and renames it to `path`. After a failure the old
+ * file is unchanged. */
 KDL_API kdl_status kdl_writer_save(kdl_writer *writer, const char *path);
 
 /* LLVM's ImageKind number for a kind; AMD code objects, zebins and host ELF files are "object". */
@@ -498,7 +500,7 @@ KDL_API uint16_t kdl_llvm_image_kind(kdl_image_kind kind);
 
 #include <kdl/embed.h>
 #include <kdl/launch.h>
-/* Behind launch.h, whose types it uses. */
+/* After launch.h, whose types it uses. */
 #include <kdl/sequence.h>
 
 #endif

@@ -85,12 +85,12 @@ typedef struct kdl_kernel_info {
   size_t image_count;  /* images in the ranking */
   kdl_image_kind kind;
   uint32_t block[3];                /* work-items in a group; 0 where the caller decides */
-  uint32_t tile[3];                 /* work-items of the problem that a group covers; 0 likewise */
+  uint32_t tile[3];                 /* work-items of the problem that a group covers, or 0 */
   int64_t param_count;              /* -1 where it is unknown */
-  const kdl_param_info *params;     /* NULL likewise */
+  const kdl_param_info *params;     /* NULL where they are unknown */
   size_t route;                     /* its number, for kdl_device_route_get */
   const kdl_load_failure *failures; /* of the images before it, in rank order; NULL: none */
-  size_t failure_count;             /* `place`, or less where memory ran out */
+  size_t failure_count;             /* `position`, or less where memory ran out */
 } kdl_kernel_info;
 
 /* Describes what a launch runs. Loads the image if it is not loaded. */
@@ -194,8 +194,8 @@ KDL_API kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue,
 
 /* Calls `run` with 0 to count - 1 on the threads of the host device, and returns when all calls are
  * done: for loops that were compiled into the program, as kdl-mlir's are. The calling thread
- * starts; other threads join where the work is long enough. A child that `run` forks may only exec
- * or exit: docs/launching.md. */
+ * starts; other threads join if the work is long enough. A child that `run` forks may only exec or
+ * exit: docs/launching.md. */
 KDL_API kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
                                      void *context);
 
@@ -220,16 +220,16 @@ static inline kdl_status kdl_launch(kdl_kernel *kernel, kdl_queue *queue,
 KDL_API kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue,
                                          const kdl_extent *items, const kdl_args *args);
 
-/* Launches as many groups as cover `items`, by the block and tile of the loaded image; no group
- * where an extent is 0. The number of arguments is always checked, and their sizes where they are
- * given. */
+/* Launches as many groups as cover `items`, by the block and tile of the loaded image: with a tile
+ * of 256, 1000 items take 4 groups. An extent of 0 launches nothing. The number of arguments is
+ * always checked, and so are their sizes if `args` has them. */
 static inline kdl_status kdl_launch_items(kdl_kernel *kernel, kdl_queue *queue, kdl_extent items,
                                           kdl_args args) {
   return kdl_launch_items_call(kernel, queue, &items, &args);
 }
 
-/* The two launches with the arguments in one buffer, laid out by the offsets of kdl_kernel_get: for
- * compilers that know the layout. KDL_UNSUPPORTED where the image's layout is unknown. */
+/* kdl_launch and kdl_launch_items with all arguments in one buffer, each at its offset of
+ * kdl_kernel_get: for compilers that know the layout. KDL_UNSUPPORTED where it is unknown. */
 KDL_API kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue,
                                      const kdl_launch_desc *desc, const void *args, size_t size);
 KDL_API kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue,
@@ -272,7 +272,7 @@ typedef struct kdl_buffer {
   kdl_device *device;
 } kdl_buffer;
 
-/* `size` may be 0: such a buffer has the address 0. The memory is aligned for any type. */
+/* Allocates memory, aligned for any type. `size` may be 0: such a buffer has the address 0. */
 KDL_API kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer);
 
 /* Frees memory of kdl_alloc and clears the struct, so that a second call does nothing. The device
@@ -293,8 +293,8 @@ static inline kdl_buffer kdl_buffer_adopt(kdl_device *device, uint64_t address, 
 KDL_API kdl_status kdl_buffer_device(const kdl_buffer *buffer, kdl_device **out_device);
 
 /* Bytes of the device's memory: free now, for all processes, and in total. On the host these are
- * the machine's, whatever a container allows. KDL_UNSUPPORTED on Level Zero and OpenCL, which have
- * no such query. Either pointer may be NULL. */
+ * the machine's, regardless of the limits of a cgroup. KDL_UNSUPPORTED on Level Zero and OpenCL,
+ * which have no such query. Either pointer may be NULL. */
 KDL_API kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out_total);
 
 /* Pinned memory of the host, which the driver copies from and to directly, so that kdl_write and
@@ -302,22 +302,22 @@ KDL_API kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint6
  * `size` may be 0: then *out_data is NULL. */
 KDL_API kdl_status kdl_alloc_host(kdl_device *device, uint64_t size, void **out_data);
 
-/* Frees memory of kdl_alloc_host of the same device; its copies must be done. `data` may be NULL.
- */
+/* Frees memory of kdl_alloc_host of the same device. Copies must be done. `data` may be NULL. */
 KDL_API kdl_status kdl_free_host(kdl_device *device, void *data);
 
+/* Enqueue a copy from the host to a buffer, and from a buffer to the host. */
 KDL_API kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
                              const void *data, uint64_t size);
 KDL_API kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint64_t offset,
                             uint64_t size);
 
-/* Ranges of one buffer must not overlap. The buffers may be of different devices: `queue` is then
- * one of the destination's, and unless one driver has both devices the copy passes through the host
- * and is done when the call returns. */
+/* Copies between buffers; ranges of one buffer must not overlap. The buffers may be of different
+ * devices: `queue` is then one of the destination's. Unless one driver has both devices, the copy
+ * passes through the host and is done when the call returns. */
 KDL_API kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
                             const kdl_buffer *from, uint64_t from_offset, uint64_t size);
 
-/* Repeats a pattern of 1, 2, 4, 8 or 16 bytes; `offset` and `size` are multiples of it. */
+/* Fills with a pattern of 1, 2, 4, 8 or 16 bytes; `offset` and `size` are multiples of it. */
 KDL_API kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
                             uint64_t size, const void *pattern, size_t pattern_size);
 
@@ -368,7 +368,7 @@ KDL_API kdl_status kdl_device_adopt(kdl_device *device, void *native_context);
 #ifdef __cplusplus
 }
 
-/* C++ has no compound literals: the same by a value that lives until the end of the expression. */
+/* C++ has no compound literals: KDL_ARGS makes a value that lives until the expression ends. */
 template <size_t count> struct kdl_args_value {
   const void *pointers[count];
   size_t sizes[count];

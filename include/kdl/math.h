@@ -5,14 +5,13 @@
  *     #include <kdl/math.h>
  *     y[i] = expf(-x[i] * x[i]) * sinf(x[i]);
  *
- * Each target uses the best library that there is: the driver's own functions in OpenCL C and
- * SPIR-V, AMD's ocml, NVIDIA's libdevice, and LLVM's libclc on CPUs, where it is inlined and the
- * vector units do it. docs/kernels.md has what there is, and how exact it was found to be.
+ * Each target uses the best available library: the driver's own functions in OpenCL C and SPIR-V,
+ * AMD's ocml, NVIDIA's libdevice, and LLVM's libclc on CPUs, where it is inlined and vectorised.
+ * docs/kernels.md lists the functions with their measured accuracy.
  *
- * Names are for float with an f behind them, for double without, and for _Float16 with f16. All of
- * OpenCL 1.2's are there, under the names of C23 where it has one (sincosf has C libraries'
- * parameters). With -ffast-math some are the device's fast forms, which native_sinf and its like
- * name in any case.
+ * The suffix f is for float, f16 for _Float16, and none for double. All functions of OpenCL 1.2
+ * exist, under their C23 names if there are any (sincosf has C libraries' parameters). With
+ * -ffast-math some use the device's fast forms, which native_sinf and others always use.
  */
 #ifndef KDL_MATH_H
 #define KDL_MATH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The matrix multiplication that comes with libkdl: kdl-matmul.offload, a library of kernels for
- * the CPU like any other. What is here only chooses how they are launched.
+ * The matrix multiplication of libkdl: kdl-matmul.offload, an ordinary library of kernels for the
+ * CPU. This header only decides how they are launched.
  *
  *     kdl_open("kdl-matmul", NULL, &lib);
  *     kdl_device_find("host", &cpu);
@@ -11,16 +11,16 @@
  *     kdl_matmul_run(&matmul, queue, kdl_matmul_rows(a, k), packed, kdl_matmul_rows(c, n),
  *                    m, n, k, KDL_MATMUL_SET);
  *
- * Packed weights suit the device they were packed on; they are not to be stored. Weights that are
- * used once need not be packed: kdl_matmul_run_unpacked. Languages other than C and C++ call the
- * functions at the end, which are not inline.
+ * Packed weights depend on the device they were packed on; do not store them. Weights that are used
+ * once need no packing: kdl_matmul_run_unpacked. Languages other than C and C++ call the functions
+ * at the end, which are not inline.
  */
 #ifndef KDL_MATMUL_H
 #define KDL_MATMUL_H
 
 #include <kdl/kdl.h>
 
-/* Of the result, then of both operands. */
+/* The type of the result, then that of both operands. */
 typedef enum kdl_matmul_type {
   KDL_MATMUL_F32_BF16 = 0,
   KDL_MATMUL_S32_S8 = 1,
@@ -33,7 +33,7 @@ typedef enum kdl_matmul_mode {
   KDL_MATMUL_ADD = 1, /* C += A B */
 } kdl_matmul_mode;
 
-/* A matrix where it lies. Strides count elements; a transposed matrix has them exchanged. */
+/* A matrix in memory. Strides count elements; a transposed matrix has them exchanged. */
 typedef struct kdl_matmul_matrix {
   void *elements;
   int64_t row_stride, column_stride;
@@ -46,15 +46,15 @@ static inline kdl_matmul_matrix kdl_matmul_rows(const void *elements, int64_t ro
 
 typedef struct kdl_matmul {
   kdl_matmul_type type;
-  uint32_t threads; /* that a launch is divided among */
+  uint32_t threads; /* number of threads that a launch is divided among */
   kdl_kernel *pack, *multiply, *unpacked;
 } kdl_matmul;
 
-/* More than any host has: a launch has eight groups for each. */
+/* More than any host has. A launch has eight groups per thread. */
 enum { KDL_MATMUL_MAX_THREADS = 1 << 16 };
 
-/* The kernels for a type. `threads` is how many the host device runs at once; 1 never wakes any,
- * and more than KDL_MATMUL_MAX_THREADS are as many. */
+/* Finds the kernels for a type. `threads` is the number of threads of the host device, at most
+ * KDL_MATMUL_MAX_THREADS; with 1, only the calling thread works. */
 static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                          uint32_t threads, kdl_matmul *out_matmul) {
   static const char *const names[][3] = {
@@ -74,8 +74,8 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   return status ? status : kdl_sym(lib, host, names[type][2], NULL, &out_matmul->unpacked);
 }
 
-/* Bytes of a packed K by N matrix, on any CPU: columns and words of 4 bytes in lots of 16, and a
- * number per column for s8. */
+/* Bytes of a packed K by N matrix, on any CPU: columns and words of 4 bytes, each rounded up to a
+ * multiple of 16, and a number per column for s8. */
 static inline size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, uint32_t k) {
   size_t values = type == KDL_MATMUL_F32_BF16 ? 2 : type == KDL_MATMUL_S32_S8 ? 4 : 1;
   size_t words = ((k + values - 1) / values + 15) / 16 * 16, columns = ((size_t)n + 15) / 16 * 16;
@@ -92,9 +92,9 @@ static inline kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *qu
   return kdl_launch_call(matmul->pack, queue, &desc, &args);
 }
 
-/* Groups of a launch that computes C. Several to a thread: the one that launches begins alone, and
- * the others join. By rows each group packs another part of A; by columns all pack the same, which
- * costs the less the fewer rows there are. */
+/* The grid of a launch that computes C. It has several groups per thread, because the launching
+ * thread starts alone and the others join. Divided by rows, each group packs another part of A; by
+ * columns, all pack the same part, which costs less the fewer rows there are. */
 static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t m, uint32_t n) {
   uint32_t rows = m / 28, columns = n / 128;
   int by_rows = rows >= 2 * matmul->threads || n <= 16;
@@ -102,7 +102,7 @@ static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t
   uint32_t wanted = matmul->threads < 2 ? 1 : 8 * matmul->threads;
   uint32_t groups = wanted < most ? wanted : most ? most : 1;
   kdl_launch_desc desc = by_rows ? kdl_grid(1, groups, 1) : kdl_grid(groups, 1, 1);
-  /* With what the kernels declare, 704 KiB of packed rows: most of an L2 of 1 MiB. */
+  /* Together with the kernels' own, 704 KiB of packed rows: most of an L2 cache of 1 MiB. */
   desc.shared = 448 << 10;
   return desc;
 }
@@ -128,10 +128,10 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
   return kdl_launch_call(matmul->multiply, queue, &desc, &args);
 }
 
-/* Whether a product with B as it lies is best made in one launch, which packs as it goes: a small
- * B, or too few rows for packed ones to be used again. Groups of several threads each pack for
- * themselves. Columns that would fill little of a vector are better packed as rows, which that
- * launch does not. */
+/* Whether a product with unpacked B is best computed in one launch, which packs on demand: for a
+ * small B, or for too few rows to reuse packed ones. With several threads, each group packs for
+ * itself. Columns that would fill little of a vector are better packed as rows, which that launch
+ * does not do. */
 static inline int kdl_matmul_fuses_packing(const kdl_matmul *matmul, uint32_t m, uint32_t n,
                                            uint32_t k) {
   size_t most = (size_t)(matmul->threads < 2 ? 512 : 256) << 10;
@@ -141,7 +141,7 @@ static inline int kdl_matmul_fuses_packing(const kdl_matmul *matmul, uint32_t m,
   return n > 8 && (!last || last > 4) && kdl_matmul_packed_size(matmul->type, n, k) <= most;
 }
 
-/* With B as it lies. `scratch` has room for B packed, kdl_matmul_packed_size. */
+/* The same with unpacked B. `scratch` has kdl_matmul_packed_size bytes. */
 static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_queue *queue,
                                                  kdl_matmul_matrix a, kdl_matmul_matrix b,
                                                  void *scratch, kdl_matmul_matrix c, uint32_t m,
@@ -176,12 +176,12 @@ static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_q
 extern "C" {
 #endif
 
-/* What they are given is checked: KDL_BAD_CALL for NULL, for a type or a mode that there is none
- * of, and for a struct that kdl_matmul_find did not fill. Matrices are passed by pointers. */
+/* They check their arguments: KDL_BAD_CALL for NULL, for an unknown type or mode, and for a struct
+ * that kdl_matmul_find did not fill. Matrices are passed by pointers. */
 KDL_API kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                         uint32_t threads, kdl_matmul *out_matmul);
 
-/* 0 for a type that there is none of, and for more bytes than there are addresses. */
+/* 0 for an unknown type, and for sizes that exceed size_t. */
 KDL_API size_t kdl_matmul_packed_size_call(kdl_matmul_type type, uint32_t n, uint32_t k);
 
 KDL_API kdl_status kdl_matmul_pack_call(const kdl_matmul *matmul, kdl_queue *queue,

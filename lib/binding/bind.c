@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Binding: the ranked images are tried in order until one loads and has the kernel. What an image
- * failed of is kept for the message, should none be left.
+ * Binding: tries the ranked images in order until one loads and has the kernel. Keeps the failure
+ * of each image for the message if all fail.
  */
 #include "lib/binding/geometry.h"
 #include "lib/inspect/images.h"
@@ -25,7 +25,7 @@ static kdl_status try_image(kdl_kernel *kernel, size_t position) {
     return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
   kdl_specialisation special = {kernel->constants ? kernel->name : NULL, kernel->constants};
   KDL_TRY(kdl_module_load(kernel->lib, runtime, image, special, &kernel->module));
-  if (position) /* the first image's key was read when it was chosen */
+  if (position) /* the first image's key was read by the ranking */
     kdl_geometry_read_key(kernel, position, &kernel->key);
   kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
   kdl_kernel_request request = {.size = sizeof request,
@@ -57,7 +57,7 @@ static kdl_status try_image(kdl_kernel *kernel, size_t position) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The chain                                                                                    */
+/* All images                                                                                   */
 
 static void log_bound(const kdl_kernel *kernel) {
   char name[128];
@@ -69,7 +69,7 @@ static void log_bound(const kdl_kernel *kernel) {
             kernel->position + 1, kernel->ranking->count);
 }
 
-/* For kdl_kernel_get. A failure that there is no memory for is left out. */
+/* For kdl_kernel_get. Omits a failure for which there is no memory. */
 static void add_failure(kdl_kernel *kernel, size_t position, const char *name, kdl_status status) {
   size_t max_count = kernel->ranking->count;
   if (!kernel->failures)
@@ -85,15 +85,15 @@ static void add_failure(kdl_kernel *kernel, size_t position, const char *name, k
     kernel->failures[kernel->failure_count++] = failure;
 }
 
-/* A shortage of memory may be over the next time; what was kept of this time goes. */
+/* Lack of memory may be transient, so that the next launch tries again: forgets these failures. */
 static void clear_failures(kdl_kernel *kernel) {
   kdl_arena_free(&kernel->failure_arena);
   kernel->failures = NULL;
   kernel->failure_count = 0;
 }
 
-/* The status and code of the whole are those of the image that was wanted most. *out_was_short says
- * whether memory was short for any. */
+/* Status and code are those of the best image. *out_is_transient: memory ran out for one of
+ * them. */
 static kdl_status try_images(kdl_kernel *kernel, bool *out_is_transient) {
   const kdl_ranking *ranking = kernel->ranking;
   char tried[1536];

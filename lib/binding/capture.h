@@ -2,10 +2,10 @@
 /*
  * Calls on a queue that are recorded instead of done.
  *
- * What is made of the calls is lib/sequence's: a capture brings a table of functions. Functions
- * that take a queue look for its capture themselves. A launch with a grid does not: it is one
- * indirect call of the kernel's entry. So while a queue of a device is captured, the kernels of
- * that device have an interceptor (capture.c) that looks.
+ * lib/sequence provides the table of functions that record. Functions that take a queue look up its
+ * capture. A launch with a grid does not, because it is one indirect call of the kernel's entry. So
+ * while a queue of a device is captured, the kernels of that device have an interceptor (capture.c)
+ * that does the lookup.
  */
 #ifndef KDL_BINDING_CAPTURE_H
 #define KDL_BINDING_CAPTURE_H
@@ -14,7 +14,7 @@
 
 typedef struct kdl_capture kdl_capture;
 
-/* Record what the call of that name would have done, which has checked what it was given. */
+/* Each records the public call of its name, after that has checked its arguments. */
 typedef struct kdl_capture_functions {
   kdl_status (*launch)(kdl_capture *capture, kdl_kernel *kernel, const kdl_launch_desc *desc,
                        const kdl_args *args);
@@ -30,10 +30,10 @@ typedef struct kdl_capture_functions {
                      const void *pattern, size_t pattern_size);
   kdl_status (*event_record)(kdl_capture *capture, kdl_event *event);
   kdl_status (*event_wait)(kdl_capture *capture, kdl_event *event);
-  void (*discard)(kdl_capture *capture); /* of a queue that is destroyed */
+  void (*discard)(kdl_capture *capture); /* when the queue is destroyed */
 } kdl_capture_functions;
 
-/* What a capture begins with. */
+/* The first member of every capture. */
 struct kdl_capture {
   kdl_capture *next;
   const kdl_capture_functions *functions;
@@ -41,15 +41,16 @@ struct kdl_capture {
   const void *queue; /* the backend's */
 };
 
-/* From the first on calls on its queue are recorded, until the second. */
+/* kdl_capture_add starts recording the calls on the capture's queue; kdl_capture_remove stops
+ * it. */
 void kdl_capture_add(kdl_capture *added);
 void kdl_capture_remove(kdl_capture *removed);
 
-/* All that are under way. */
+/* All active captures. */
 extern _Atomic(kdl_capture *) kdl_captures;
 
-/* The capture of a queue of the backend; of any queue of the device where that is NULL. NULL: there
- * is none. */
+/* The capture of a backend's queue, or with NULL of any queue of the device; NULL where there is
+ * none. */
 kdl_capture *kdl_capture_find(const kdl_runtime *runtime, const void *queue);
 
 static inline kdl_capture *kdl_capture_lookup(const kdl_runtime *runtime, const void *queue) {

@@ -13,7 +13,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The resolver                                                                                 */
 
-/* Loading would break a capture that is under way on the queue. */
+/* Loading would break a capture that the program has begun on the queue. */
 static kdl_status refuse_capture(const kdl_kernel *kernel, void *queue) {
   const kdl_runtime *runtime = kernel->runtime;
   int capturing = 0;
@@ -51,7 +51,7 @@ kdl_status kdl_entry_resolve_items(kdl_kernel *kernel, kdl_queue *queue, const k
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Where a grid of the caller's would mean different problems to different images               */
+/* Refuses explicit grids, whose meaning differs between images                                 */
 
 static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue) {
@@ -61,7 +61,7 @@ static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The first launch of a module, where the backend wants to know of it                          */
+/* The first launch of a module: sets `launched` for the backend                                */
 
 static kdl_status launch_first(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                const kdl_args *args, void *queue) {
@@ -85,7 +85,7 @@ static kdl_status launch_traced(const kdl_kernel_head *head, const kdl_launch_de
   return status;
 }
 
-/* Ends the chain: the groups are counted in the phase that is recorded. */
+/* The end of the chain: the recorded phase includes counting the groups. */
 static kdl_status launch_items_traced(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
                                       const kdl_args *args) {
   kdl_trace_mark mark;
@@ -121,10 +121,10 @@ static kdl_status launch_checked(const kdl_kernel_head *head, const kdl_launch_d
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the image declares of every launch                                                      */
+/* What the image requires of every launch                                                      */
 
-/* As Triton's compiler leaves it to its launcher: scratch pointers behind the parameters of the
- * source, and dynamic group memory, of which a launch may ask for more. */
+/* Triton's compiler leaves this to its launcher: scratch pointers after the parameters of the
+ * source, and dynamic group memory, of which a launch may use more. */
 static kdl_status launch_declared(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                   const kdl_args *args, void *queue) {
   const kdl_kernel *kernel = kdl_kernel_of(head);
@@ -161,8 +161,8 @@ static inline kdl_items_entry *intercept_items(kdl_kernel *kernel, kdl_intercept
   return launch;
 }
 
-/* From the backend's function outwards. Other threads may launch meanwhile: an entry is stored once
- * all that it goes on to is. */
+/* Builds from the backend's function outwards. Other threads may launch meanwhile: an entry is
+ * stored only after everything that it calls. */
 static inline void build_chain(kdl_kernel *kernel) {
   kdl_launch_entry *entry = kernel->loaded.launch;
   kdl_items_entry *items = kdl_items_launch;
@@ -179,7 +179,7 @@ static inline void build_chain(kdl_kernel *kernel) {
   if (kernel->loaded.launched && !__atomic_load_n(kernel->loaded.launched, __ATOMIC_RELAXED))
     entry = intercept(kernel, KDL_INTERCEPT_FIRST, entry, launch_first);
   atomic_store_explicit(&kernel->grid_entry, entry, memory_order_release);
-  /* The others are for grids that the caller made, and for items before they are counted. */
+  /* These apply to explicit grids, and to items before their groups are counted. */
   if (kernel->geometry_conflict)
     entry = refuse_grid;
   if (kdl_capture_lookup(kernel->runtime, NULL)) {
@@ -204,7 +204,7 @@ void kdl_entry_disable(kdl_kernel *kernel) {
   __atomic_store_n(&kernel->head.entry, launch_disabled, __ATOMIC_RELEASE);
 }
 
-/* Called with the lock of the links held. */
+/* Called with the lock of the fork links held. */
 static void update_kernel_entries(kdl_fork_link *link, void *runtime) {
   kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
   if (kernel->runtime != runtime || kernel->is_disabled)

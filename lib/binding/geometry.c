@@ -25,7 +25,7 @@ kdl_image_geometry kdl_geometry_of_key(const kdl_kernel_key *key) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Of the image that was loaded                                                                 */
+/* The loaded image                                                                             */
 
 static bool is_extent_set(const uint32_t extent[3]) {
   return extent[0] != 0;
@@ -57,9 +57,9 @@ kdl_status kdl_geometry_resolve(kdl_kernel *kernel) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Of those that may run                                                                        */
+/* All images that may run                                                                      */
 
-/* What the image itself says is read where its key leaves something open. */
+/* Reads the image itself only where its key leaves something open. */
 static kdl_image_geometry read_image_geometry(const kdl_kernel *kernel, size_t position) {
   const kdl_candidate *image = &kernel->ranking->candidates[position];
   const void *data;
@@ -86,7 +86,8 @@ static kdl_image_geometry candidate_geometry(const kdl_kernel *kernel, size_t po
   return made;
 }
 
-/* Whether images say the same because their keys do, and nothing else says anything. */
+/* Whether images have the same geometry because their keys are equal and the images declare
+ * none. */
 static bool have_same_key(const kdl_candidate *a, const kdl_candidate *b) {
   return a->key.data && b->key.data && kdl_text_equal(a->key, b->key) &&
          !kdl_image_has_geometry(a->kind) && !kdl_image_has_geometry(b->kind);

@@ -6,19 +6,19 @@
 #include "lib/binding/kernel.h"
 #include "lib/inspect/kernels.h"
 
-/* What the key of an image says of the kernel, by its place in the ranking; nothing is present
- * where there is none. */
+/* Reads the kernel's key in the image at `position` of the ranking; an absent key has no members
+ * present. */
 void kdl_geometry_read_key(const kdl_kernel *kernel, size_t position, kdl_kernel_key *out_key);
 
-/* What a key says, zeros where it says nothing. A group covers its block unless said otherwise. */
+/* The geometry that a key declares; zeros where it declares none. The tile defaults to the
+ * block. */
 kdl_image_geometry kdl_geometry_of_key(const kdl_kernel_key *key);
 
-/* Sets the kernel's block and tile from its key and what was loaded; fails where they contradict.
- */
+/* Sets the kernel's block and tile from its key and the loaded image; fails if they contradict. */
 kdl_status kdl_geometry_resolve(kdl_kernel *kernel);
 
-/* Why an explicit grid would mean different things to images that may run, to be freed; NULL where
- * it does not, or when out of memory for the words. */
+/* Why an explicit grid would mean different problems to the images that may run; the caller frees
+ * it. NULL where they agree, and when out of memory for the text. */
 char *kdl_geometry_conflict(const kdl_kernel *kernel);
 
 #endif

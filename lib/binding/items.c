@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Launches by items: the image that is bound decides how many groups cover them. */
+/* Launches by items: the bound image decides how many groups cover them. */
 #include "lib/binding/kernel.h"
 #include "support/base/error.h"
 
@@ -65,7 +65,7 @@ kdl_status kdl_items_launch(kdl_kernel *kernel, kdl_queue *queue, const kdl_exte
   return kdl_items_enqueue(kernel, queue, &desc, args);
 }
 
-/* Without interceptors all of it is in this function, which is as short as it can be. */
+/* Flattened: without interceptors, a launch runs in this function alone. */
 __attribute__((flatten)) kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue,
                                                           const kdl_extent *items,
                                                           const kdl_args *args) {

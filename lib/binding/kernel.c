@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Handles: found by their key, made where there is none, freed with their library. */
+/* Handles: looked up by key, created on a miss, freed with their library. */
 #include "lib/binding/kernel.h"
 
 #include "lib/device/spec.h"
@@ -21,16 +21,16 @@ typedef struct {
   const char *constants; /* as kdl_jit prints them; NULL: none */
 } handle_key;
 
-/* What the libraries that are in scope say, on one route of the device. */
+/* The result of searching the libraries in scope, on one route of the device. */
 typedef struct {
   const handle_key *request;
   size_t route;
   kdl_status status;
-  kdl_library *lib; /* the first that has an image; NULL: none */
+  kdl_library *lib; /* the first that has an image that fits; NULL: none */
   const kdl_ranking *ranking;
 } handle_lookup;
 
-/* The handle itself lies in the library's arena. */
+/* The handle's memory belongs to the library's arena. */
 static void free_kernel(kdl_kernel *kernel) {
   free(kernel->failure.message);
   kdl_arena_free(&kernel->failure_arena);
@@ -38,7 +38,7 @@ static void free_kernel(kdl_kernel *kernel) {
   free(kernel->geometry_conflict);
 }
 
-/* Kernels lie in modules, so they go first. */
+/* Kernels refer to modules, so they are destroyed first. */
 static void destroy_bound_objects(kdl_attachment *attachment, kdl_library *lib) {
   kdl_bound_objects *bound = (kdl_bound_objects *)attachment;
   kdl_kernel *next;
@@ -57,7 +57,7 @@ kdl_bound_objects *kdl_bound_objects_of(kdl_library *lib) {
                                                           destroy_bound_objects));
 }
 
-/* Not yet one of the library's. NULL when out of memory. */
+/* The handle is not yet attached to the library. NULL when out of memory. */
 static kdl_kernel *create_kernel(const handle_lookup *found, const kdl_runtime *runtime) {
   kdl_container *container = found->lib->container;
   const char *given = found->request->constants;
@@ -109,10 +109,10 @@ static inline bool is_same_handle(const kdl_trie_node *node, const void *key) {
          (!constants || strcmp(kernel->constants, constants) == 0);
 }
 
-/* A ranking is of one kernel on one route of one device under one policy and tag: so it has one
- * handle for each set of constants. Unless another thread was first: then that one's stays. A
- * handle is the library's before any caller has it: a fork may come in between, and the library's
- * end in the child has to find it. NULL when out of memory. */
+/* A ranking is for one kernel on one route of one device under one policy and tag, so it has one
+ * handle per set of constants. If another thread adds the same handle first, that one is used. The
+ * handle is attached to the library before the caller gets it, so that closing the library in the
+ * child of a fork finds it. NULL when out of memory. */
 static kdl_kernel *get_handle(const handle_lookup *found, const kdl_runtime *runtime) {
   kdl_bound_objects *bound = kdl_bound_objects_of(found->lib);
   if (!bound)
@@ -137,8 +137,7 @@ static bool rank_in_library(void *user, kdl_library *lib) {
   return found->status != KDL_OK || found->lib;
 }
 
-/* The first route that the device can be used through and an image fits; where none does, the first
- * that it can be used through. */
+/* The first usable route that an image fits; where none does, the first usable route. */
 static kdl_status find_route(kdl_library *lib, const handle_key *request,
                              handle_lookup *out_found) {
   size_t route;
@@ -177,7 +176,7 @@ static kdl_status find_handle(kdl_library *lib, const handle_key *request,
   if (!found.lib)
     return fail_no_image(lib, &found);
   KDL_TRY(kdl_runtime_open_route(request->device, found.route, &runtime));
-  /* Another thread was first, through another route, which is now the only one. */
+  /* Another thread opened the device through another route, which is now the only one. */
   if (runtime->route != found.route)
     return find_handle(lib, request, out_kernel);
   kdl_kernel *kernel = get_handle(&found, runtime);

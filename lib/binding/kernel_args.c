@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a kernel takes: from its signature in the metadata, from the image itself, or both. */
+/* The parameters of a kernel: from its signature in the metadata, from the image, or both. */
 #include "lib/binding/kernel.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
@@ -7,13 +7,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { address_size = 8 }; /* of every device there is */
+enum { address_size = 8 }; /* of all supported devices */
 
 static uint32_t param_size(const kdl_param *param) {
   return param->kind == KDL_PARAM_PTR ? address_size : param->size;
 }
 
-/* Where signature and image both tell a size, they have to agree. */
+/* If signature and image both give a size, they must agree. */
 static kdl_status learn_sizes(kdl_kernel *kernel, uint32_t *out_sizes, size_t count) {
   const kdl_param_info *params = kernel->loaded.params;
   kdl_parse_error error;
@@ -69,14 +69,14 @@ kdl_status kdl_kernel_args_resolve(kdl_kernel *kernel) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What a launch is given                                                                       */
+/* Arguments of a launch                                                                        */
 
 kdl_status kdl_kernel_fail_wrong_queue(const kdl_kernel *kernel, const kdl_queue *queue) {
   return kdl_fail(KDL_BAD_CALL, "%s: found a queue of %s, expected one of %s", kernel->name,
                   queue->runtime->label, kernel->runtime->label);
 }
 
-/* A buffer stands for its first word. */
+/* A kdl_buffer is passed by its first member, the address. */
 static bool is_buffer(uint32_t expected, size_t found) {
   return expected == address_size && found == sizeof(kdl_buffer);
 }
@@ -85,7 +85,7 @@ static bool is_size_right(uint32_t expected, size_t found) {
   return expected == 0 || expected == found || is_buffer(expected, found);
 }
 
-/* A buffer without memory is a null pointer, and no device's. */
+/* A buffer of size 0 is a null pointer and belongs to no device. */
 static kdl_status check_buffer(const kdl_kernel *kernel, size_t index, const kdl_buffer *buffer) {
   if (index < 64 && kernel->scalar_params >> index & 1)
     return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found a buffer, expected a number (%.*s)",
@@ -97,7 +97,7 @@ static kdl_status check_buffer(const kdl_kernel *kernel, size_t index, const kdl
                   kernel->runtime->label);
 }
 
-/* Apart, so that launches without sizes, which is those of programs without checks, are short. */
+/* Not inlined, so that launches without sizes, as in programs built with NDEBUG, stay short. */
 static __attribute__((noinline)) kdl_status check_sizes(const kdl_kernel *kernel,
                                                         const kdl_args *args) {
   bool has_sig = kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG);
@@ -136,7 +136,7 @@ kdl_status kdl_kernel_args_check(const kdl_kernel *kernel, const kdl_args *args)
   return args->sizes ? check_sizes(kernel, args) : KDL_OK;
 }
 
-/* Once one offset is not known, no later one is. */
+/* If one offset is unknown, all later ones are. */
 static bool are_offsets_known(const kdl_kernel *kernel) {
   int64_t count = kernel->param_count;
   return count == 0 || kernel->loaded.params[count - 1].offset != KDL_NO_OFFSET;

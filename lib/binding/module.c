@@ -36,7 +36,7 @@ static int64_t module_now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The backend's part. */
+/* Loads the image by the backend. */
 static kdl_status load_on_backend(const kdl_library *lib, kdl_module *module,
                                   const kdl_backend_image *image) {
   const kdl_runtime *runtime = module->runtime;
@@ -68,7 +68,7 @@ static kdl_status load_on_backend(const kdl_library *lib, kdl_module *module,
   return status;
 }
 
-/* What ext/jit calls with an image that it linked. */
+/* The callback that ext/jit calls with the linked image. */
 typedef struct linked_load {
   kdl_library *lib;
   kdl_module *module;
@@ -106,7 +106,7 @@ static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
   return kdl_jit->load(&task, &about, load_linked, &module_load, &module->linked);
 }
 
-/* An indexed image was not looked at before. */
+/* Images with a kernel index were not read before. */
 static kdl_status sniff_kind(kdl_library *lib, uint32_t index, kdl_image_kind *out_kind) {
   const void *data;
   size_t size;
@@ -134,7 +134,7 @@ static kdl_status module_load(kdl_library *lib, kdl_module *module) {
   KDL_TRY(
       kdl_container_verified_bytes(lib->container, module->image, &image.data, &image.data_size));
   image.kind = source->kind;
-  if (image.kind == KDL_IMAGE_UNKNOWN) /* an indexed image was not looked at before */
+  if (image.kind == KDL_IMAGE_UNKNOWN) /* images with a kernel index were not read before */
     image.kind = kdl_image_sniff(image.data, image.data_size);
   return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)
                                          : load_on_backend(lib, module, &image);
@@ -154,13 +154,13 @@ static bool is_same_module(const kdl_module *module, const kdl_runtime *runtime,
          is_same_text(module->special.kernel, special->kernel);
 }
 
-/* The module itself lies in the library's arena. */
+/* The module's memory belongs to the library's arena. */
 static void free_module(kdl_module *module) {
   free(module->failure.message);
   free(module->linked);
 }
 
-/* A copy that lives as long as the library; NULL of NULL, and when out of memory. */
+/* A copy that lives as long as the library; NULL for NULL, and when out of memory. */
 static const char *copy_to_container(kdl_container *container, const char *text) {
   size_t size = text ? strlen(text) + 1 : 0;
   char *copy = text ? kdl_container_alloc(container, size) : NULL;
@@ -185,7 +185,7 @@ static kdl_module *find_module(kdl_module *newest, const kdl_runtime *runtime, u
   return newest;
 }
 
-/* One that another thread has added meanwhile stays. NULL when out of memory. */
+/* If another thread adds the same module first, returns that one. NULL when out of memory. */
 static kdl_module *find_or_add_module(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                                       const kdl_specialisation *special) {
   kdl_bound_objects *bound = kdl_bound_objects_of(lib);

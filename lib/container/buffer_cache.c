@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The bytes of images. Where they are compressed they are inflated into memory of their own, which
- * is lent: to the holders of an image, and for as long as the container is open to those that ask
- * for its bytes without saying when they are no longer needed. Loans without a holder rest, the
- * newest of them within a budget of the process, since the next image often lies in the same
- * stream; so reading every image of a file takes the memory of a few.
+ * The bytes of images. Compressed images are inflated into buffers. A reader acquires a buffer and
+ * releases it; a caller of kdl_container_bytes, which has no release, pins it until the container
+ * is closed. A buffer without a reference is evictable: it stays in LRU order within a budget of
+ * the process, because the next image is often in the same stream. So reading every image of a file
+ * takes the memory of a few.
  */
 #include "lib/container/container.h"
 #include "support/base/error.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Of all containers of the process together, which threads may read side by side. */
+/* For all containers of the process together, which several threads may read at once. */
 static const uint64_t max_evictable_size = (uint64_t)32 << 20;
 static const uint64_t max_free_size = (uint64_t)32 << 20;
 static _Atomic(uint64_t) total_evictable, total_free;
@@ -36,10 +36,10 @@ static bool total_exceeds(const _Atomic(uint64_t) *all, uint64_t most) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Loans: called with the container's lock held                                                 */
+/* Buffers: called with the container's lock held                                               */
 
-/* Pages that were used once cost less than new ones, which the system clears: the largest pieces
- * of memory stay for the images to come. */
+/* Used pages cost less than new ones, which the system must clear: the largest pieces of memory
+ * stay on the free list for later images. */
 static void free_list_push(kdl_container *container, uint8_t *memory, uint64_t capacity) {
   if (!container->free_list)
     container->free_list = malloc((KDL_LIMIT_FREE_BUFFERS + 1) * sizeof *container->free_list);
@@ -62,7 +62,7 @@ static void free_list_push(kdl_container *container, uint8_t *memory, uint64_t c
   }
 }
 
-/* The smallest piece that has room. */
+/* The smallest piece that is large enough. */
 static bool free_list_pop(kdl_container *container, uint64_t size, kdl_free_buffer *out_free) {
   size_t best = container->free_count;
   for (size_t i = 0; i < container->free_count; ++i) {
@@ -118,8 +118,8 @@ static void acquire_buffer(kdl_container *container, kdl_inflated_buffer *buffer
   ++buffer->ref_count;
 }
 
-/* What could not be inflated is of no use. The memory is looked at when no other thread
- * can be inflating into it. */
+/* Evicts a buffer that could not be inflated. Reads the size only now, when no other thread can be
+ * inflating into it. */
 static void release_buffer(kdl_container *container, kdl_inflated_buffer *buffer) {
   if (--buffer->ref_count || buffer->is_pinned)
     return;
@@ -133,7 +133,7 @@ static void release_buffer(kdl_container *container, kdl_inflated_buffer *buffer
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What an image lies in: its own bytes, if compressed, and streams within streams              */
+/* The buffers of an image: its own, if compressed, and those of the streams around it          */
 
 static uint64_t inflated_size(const kdl_image *image) {
   return image->size + image->trailer;
@@ -163,7 +163,7 @@ static kdl_status acquire_buffers(kdl_container *container, kdl_image *image) {
   return KDL_OK;
 }
 
-/* The streams first: an image's own bytes are what is asked for again. */
+/* Releases the streams first: the image's own bytes are more likely to be needed again. */
 static void release_buffers(kdl_container *container, kdl_image *image, bool pin) {
   for (kdl_source *at = image->source; at->codec != KDL_CODEC_NONE; at = at->packed.source) {
     at->buffer.is_pinned |= pin && image->codec == KDL_CODEC_NONE && at == image->source;
@@ -190,7 +190,8 @@ static void release_image(kdl_container *container, kdl_image *image, bool pin) 
 /* ------------------------------------------------------------------------------------------ */
 /* Inflating                                                                                    */
 
-/* Room that others will use too is of a few sizes; what is not written to takes no memory. */
+/* Rounds to a few sizes, so that other images can reuse the memory. Pages that are not written take
+ * no memory. */
 static uint64_t round_capacity(uint64_t size) {
   uint64_t capacity = min_capacity;
   while (capacity < size)
@@ -215,7 +216,7 @@ static kdl_status allocate_memory(kdl_container *container, uint64_t size,
   return KDL_OK;
 }
 
-/* For the thread whose work it is. */
+/* Called by the one thread that inflates. */
 static kdl_status inflate_image(kdl_container *container, kdl_image *image, const void *packed) {
   size_t total = (size_t)inflated_size(image);
   kdl_free_buffer found;
@@ -257,7 +258,7 @@ static kdl_status view_or_inflate(kdl_container *container, kdl_image *image, ui
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The functions                                                                                */
+/* Acquiring and releasing bytes                                                                */
 
 kdl_status kdl_container_acquire_bytes(kdl_container *container, uint32_t index,
                                        const void **out_data, size_t *out_size) {
@@ -296,7 +297,7 @@ kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const v
   return KDL_OK;
 }
 
-/* For the thread whose work it is. A large one costs fewer faults on large pages. */
+/* Called by the one thread that copies. A large copy uses huge pages, which cause fewer faults. */
 static kdl_status copy_image(kdl_container *container, kdl_image *image) {
   enum { large = 4 * 1024 * 1024 };
   kdl_free_buffer found;

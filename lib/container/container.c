@@ -35,7 +35,8 @@ static uint64_t inflated_limit(uint64_t packed) {
   return packed < KDL_LIMIT_INFLATED ? KDL_INFLATED_BASE + packed * KDL_INFLATED_RATIO : UINT64_MAX;
 }
 
-/* Checks before anything is inflated that no more comes out than went in allows. */
+/* Checks, before anything is inflated, that the inflated size is within the limit for the packed
+ * size. */
 static kdl_status check_inflated_size(kdl_container *container, const kdl_region *packed,
                                       uint64_t inflated_size) {
   uint64_t limit = inflated_limit(packed->size);
@@ -109,12 +110,12 @@ kdl_parse_context kdl_container_begin_module(kdl_container *container,
                                              const kdl_parse_context *outer, bool is_first) {
   kdl_parse_context scope = *outer;
   if (!is_first || scope.module == KDL_MODULE_NONE)
-    scope.module = container->module_count; /* which an image makes one more */
+    scope.module = container->module_count; /* incremented when its first image is added */
   return scope;
 }
 
 /* Pairs { triple, arch } in the arena, for formats that imply them; NULL when out of memory. Empty
- * strings are left out. */
+ * strings are omitted. */
 static const kdl_pair *target_pairs(kdl_container *container, const char *triple, const char *arch,
                                     uint32_t *out_count) {
   kdl_pair *pairs = kdl_arena_alloc(&container->arena, 2 * sizeof *pairs);
@@ -154,7 +155,7 @@ void kdl_image_read_keys(kdl_image *image) {
 
 enum { known_kinds = 7 };
 
-/* What the header's word and the triple say, for images that are not looked at. */
+/* The kind by header and triple, for images whose bytes are not read. */
 static kdl_image_kind kind_from_header(const kdl_image *image) {
   static const kdl_image_kind by_number[known_kinds] = {
       KDL_IMAGE_UNKNOWN, KDL_IMAGE_OBJECT, KDL_IMAGE_BITCODE, KDL_IMAGE_CUBIN,
@@ -177,7 +178,7 @@ static bool is_container(kdl_image_kind kind) {
   return kind == KDL_IMAGE_OFFLOAD || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_FATBIN;
 }
 
-/* Few images lie in the arena. */
+/* Up to so many images are stored in the arena. */
 enum { few_images = 16 };
 
 kdl_status kdl_container_grow(kdl_container *container) {
@@ -211,18 +212,18 @@ static kdl_status parse_nested(kdl_container *container, const kdl_parse_context
   kdl_status status = kdl_container_parse(container, &inner, &region, KDL_UNKNOWN_IS_IGNORED);
   if (status != KDL_BAD_FILE)
     return status;
-  /* What was listed before the damage stays, and the image says what is wrong with it. */
+  /* Keeps the images before the damage, and records the problem in the outer image. */
   container->images[index].problem = kdl_arena_format(&container->arena, "%s", kdl_error_message());
   return container->images[index].problem ? KDL_OK : kdl_container_no_memory(container);
 }
 
-/* Whether the image's first bytes can be seen without inflating what lies before them. */
+/* Whether the image's first bytes can be read without inflating what precedes them. */
 static bool is_head_available(const kdl_image *image, size_t head_size) {
   return image->source->codec == KDL_CODEC_NONE ||
          image->offset + head_size <= image->source->ready_size;
 }
 
-/* Looks at the image's first bytes where they have to say what it is. */
+/* Determines the kind by the image's first bytes, unless that is known. */
 static kdl_status sniff_image(kdl_image *image) {
   size_t head_size = image->size < KDL_SNIFF_SIZE ? (size_t)image->size : KDL_SNIFF_SIZE;
   bool is_plain = image->kind != KDL_IMAGE_UNKNOWN && !is_container(image->kind);
@@ -240,7 +241,7 @@ static kdl_status sniff_image(kdl_image *image) {
   return KDL_OK;
 }
 
-/* AMD's triple may name the processor, and then an arch may be missing. */
+/* An AMD triple may name the processor instead of an arch. */
 static __attribute__((noinline)) bool arch_from_triple(kdl_container *container, kdl_image *image) {
   char processor[KDL_TRIPLE_PROCESSOR];
   kdl_triple_processor(image->triple, processor);
@@ -248,7 +249,7 @@ static __attribute__((noinline)) bool arch_from_triple(kdl_container *container,
   return image->arch.data;
 }
 
-/* An object that was packed without its arch may name it. */
+/* An object that was packed without an arch may contain it. */
 static kdl_status arch_from_image(kdl_container *container, kdl_image *image) {
   const void *data;
   kdl_image_target target;
@@ -263,14 +264,13 @@ static kdl_status arch_from_image(kdl_container *container, kdl_image *image) {
   return image->arch.data ? KDL_OK : kdl_container_no_memory(container);
 }
 
-/* A number that LLVM has come to know since, where the bytes do not say what it is. */
+/* Marks an ImageKind number of a later LLVM, if the bytes do not identify the image. */
 static void mark_unknown_kind(kdl_image *image) {
   if (image->kind == KDL_IMAGE_UNKNOWN && image->declared_kind >= known_kinds)
     image->metadata_flags |= KDL_METADATA_HAS_UNKNOWN_KIND;
 }
 
-/* The rest of adding an image that has no index: what it is by its own bytes, and what lies in it.
- */
+/* Completes an image without a kernel index: its kind by its bytes, and its nested images. */
 static __attribute__((noinline)) kdl_status identify_image(kdl_container *container,
                                                            const kdl_parse_context *scope) {
   kdl_image *image = &container->images[container->count];
@@ -321,7 +321,7 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Finding out what a region is                                                                 */
+/* Identifying a region                                                                         */
 
 static kdl_status add_bare_image(kdl_container *container, const kdl_parse_context *scope,
                                  const kdl_region *region, kdl_image_kind kind) {
@@ -370,7 +370,7 @@ kdl_status kdl_container_parse(kdl_container *container, const kdl_parse_context
   if (file == KDL_FILE_ARCHIVE || file == KDL_FILE_THIN_ARCHIVE)
     return kdl_parse_archive(container, scope, region);
   if (kind == KDL_IMAGE_UNKNOWN && on_unknown == KDL_UNKNOWN_IS_ERROR) {
-    /* Before a user's file is refused, a longer look: PTX may begin with a licence. */
+    /* Before refusing a user's file, read more of it: PTX may begin with a licence. */
     head_size = region->size < longest_comment ? (size_t)region->size : (size_t)longest_comment;
     head = kdl_region_peek(region, 0, head_size);
     if (!head)
@@ -425,13 +425,13 @@ kdl_status kdl_container_parse(kdl_container *container, const kdl_parse_context
 /* ------------------------------------------------------------------------------------------ */
 /* Opening and closing                                                                          */
 
-/* The container, and what most of them take, lies in one piece of memory. */
+/* The container and its first allocations share one block of memory. */
 enum { container_block_size = 16 * 1024 };
 _Static_assert(sizeof(kdl_container) < container_block_size / 2, "the arena has room");
 
-/* The piece of the container that was closed last is the next one's: its lines are still in the
- * cache, and malloc has no small piece of that size at hand. Where addresses are watched, each has
- * its own, so that use after closing is seen. */
+/* The block of the last closed container is reused: it is still in the CPU's cache, and malloc has
+ * no fast path for this size. Sanitizer builds allocate each time, so that use after close is
+ * found. */
 #if defined(__SANITIZE_ADDRESS__)
 #define KDL_NO_BLOCK_REUSE 1
 #elif defined(__has_feature)
@@ -465,7 +465,7 @@ static kdl_status new_container(const char *name, kdl_container **out_container)
   return KDL_OK;
 }
 
-/* The region is of a source that no container has yet. */
+/* Adopts the region's source, which no container has yet. */
 static kdl_status parse_part(kdl_container *container, const kdl_region *part) {
   kdl_container_adopt(container, part->source);
   container->stored += part->size;
@@ -480,8 +480,8 @@ static kdl_status parse_source(kdl_container *container, kdl_source *source) {
   return parse_part(container, &(kdl_region){source, 0, source->size});
 }
 
-/* Hands over a container that was opened well; closes another. The limit was for what files say:
- * from now on the arena is the library's. */
+/* Returns a container that opened successfully, and closes it otherwise. Lifts the limit on
+ * metadata: from now on the arena is the library's. */
 static kdl_status finish_open(kdl_container *container, kdl_status status,
                               kdl_container **out_container) {
   container->arena.limit = 0;

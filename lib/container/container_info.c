@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What programs see of a container, its images and its sources. */
+/* Accessors of containers, images and sources for other components. */
 #include "lib/container/container.h"
 #include "lib/inspect/images.h"
 

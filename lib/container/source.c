@@ -15,16 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A far jump reads little, since only a header is wanted there. Where headers follow one another
- * closely, copying what lies between them is cheaper than a system call each. */
+/* After a far jump only a header is needed, so little is read. Between headers that are close
+ * together, copying the gap is cheaper than a system call for each. */
 enum { min_window = 512, max_window = 64 * 1024, dense_gap = 8 * 1024 };
 
-/* A file of at most this size is read when it is opened, and its descriptor is closed: a process
- * may have a thousand libraries open, and by default as many descriptors. */
+/* A file of at most this size is read completely when it is opened, and its descriptor is closed: a
+ * process may open a thousand libraries, and has by default as many descriptors. */
 enum { max_small_file = 64 * 1024 };
 
-/* Pages of a mapped file that were read stay in memory as long as there is room, and count as the
- * process's own. */
+/* Pages of a mapped file that were read stay in memory while there is room, and count as memory of
+ * the process. */
 enum { max_mapped = 32 * 1024 * 1024 }; /* of all mapped files of the process together */
 static _Atomic(uint64_t) mapped_count;
 
@@ -36,7 +36,7 @@ static kdl_status new_source(kdl_arena *arena, const char *name, kdl_source **ou
   *source = (kdl_source){
       .name = memcpy(source + 1, name, name_size),
       .fd = -1,
-      .ready = (const uint8_t *)"", /* no bytes are a place too: a peek at none is no failure */
+      .ready = (const uint8_t *)"", /* not NULL, so that a peek at 0 bytes succeeds */
       .lock = PTHREAD_MUTEX_INITIALIZER,
   };
   *out_source = source;
@@ -63,8 +63,7 @@ kdl_status kdl_source_open_owned(kdl_arena *arena, void *data, size_t size, cons
   return status;
 }
 
-/* Reads up to `want` bytes, fewer where the file ends; that is an error where they are fewer than
- * `length`. */
+/* Reads up to `want` bytes, fewer at the end of the file; fewer than `length` is an error. */
 static kdl_status pread_source(const kdl_source *source, uint64_t offset, size_t want,
                                size_t length, uint8_t *out_data, uint64_t *out_size) {
   uint64_t size = 0;
@@ -88,7 +87,7 @@ static kdl_status pread_source(const kdl_source *source, uint64_t offset, size_t
   return KDL_OK;
 }
 
-/* Reads into the window, which has room. */
+/* Reads into the window, which is large enough. */
 static kdl_status read_window(kdl_source *source, uint64_t offset, size_t want, size_t length) {
   source->ready = source->window;
   source->ready_offset = offset;
@@ -129,7 +128,7 @@ static kdl_status fill_window(kdl_source *source, uint64_t offset, size_t length
   return status == KDL_OK ? read_window(source, offset, want, length) : status;
 }
 
-/* The whole file in the window: from then on its bytes are memory. */
+/* Reads the whole file into the window, which then serves as memory. */
 static kdl_status read_whole_file(kdl_source *source) {
   KDL_TRY(grow_window(source, (size_t)source->size));
   KDL_TRY(read_window(source, 0, (size_t)source->size, (size_t)source->size));
@@ -140,7 +139,7 @@ static kdl_status read_whole_file(kdl_source *source) {
 
 kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *name,
                                 kdl_source **out_source) {
-  kdl_source *source = NULL; /* gcc 12 at -O3 loses sight of what new_source does */
+  kdl_source *source = NULL; /* gcc 12 at -O3 warns without it */
   kdl_status status = new_source(arena, name, &source);
   if (status != KDL_OK)
     return status;
@@ -204,7 +203,7 @@ void kdl_source_evict(kdl_source *source) {
   source->ready = NULL;
   source->ready_size = 0;
   if (source->failure != KDL_BAD_FILE)
-    source->failure = KDL_OK; /* there may be memory the next time */
+    source->failure = KDL_OK; /* lack of memory may be transient */
 }
 
 static kdl_status start_stream(kdl_source *source, const void *packed) {
@@ -239,7 +238,7 @@ static kdl_status inflate_up_to(kdl_source *source, uint64_t end) {
                     source->name, source->failure == KDL_NO_MEMORY ? ", for lack of memory" : "");
   if (end <= source->ready_size)
     return KDL_OK;
-  /* Asked for again each time: it may lie in a file that has been truncated since. */
+  /* Viewed again each time: the file may have been truncated since. */
   const void *packed;
   kdl_status status =
       kdl_source_view(source->packed.source, source->packed.base, source->packed.size, &packed);
@@ -274,7 +273,8 @@ const uint8_t *kdl_source_peek_slow(kdl_source *source, uint64_t offset, size_t 
   return status == KDL_OK ? source->ready + (offset - source->ready_offset) : NULL;
 }
 
-/* What a thread of the process that forked had begun is left as it is: bytes of it may be lent. */
+/* In the child of a fork, the partly inflated stream of another thread stays as it is: its bytes
+ * may be in use. */
 static void abandon_stream(kdl_source *source) {
   source->inflater = NULL;
   source->inflated = NULL;
@@ -292,8 +292,8 @@ static kdl_status view_stream(kdl_source *source, uint64_t offset, uint64_t leng
   return status;
 }
 
-/* Maps the file once. The size is asked for again each time, so that a truncated file is an error
- * here and not a SIGBUS in the reader. */
+/* Maps the file once. Checks the size each time, so that a truncated file is an error here and not
+ * a SIGBUS in the reader. */
 static kdl_status map_source_file(kdl_source *source, uint64_t offset, uint64_t length,
                                   const void **out_data) {
   struct stat info;

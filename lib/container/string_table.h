@@ -17,7 +17,7 @@
 typedef struct kdl_table_entry {
   kdl_string text;
   uint64_t offset; /* in the table, once laid out */
-  size_t order;    /* of adding */
+  size_t order;    /* number of the string, by addition */
 } kdl_table_entry;
 
 typedef struct kdl_string_table {
@@ -27,11 +27,10 @@ typedef struct kdl_string_table {
   uint64_t size; /* once laid out */
 } kdl_string_table;
 
-/* Adds a string and remembers it under the next number: the first one added is 0. False when out of
- * memory. */
+/* Adds a string under the next number, starting with 0. False when out of memory. */
 bool kdl_string_table_add(kdl_string_table *table, kdl_string text);
 
-/* Gives every string its offset. Entries are afterwards in the order they were added. */
+/* Assigns the offsets. Afterwards entries are in the order of addition. */
 void kdl_string_table_layout(kdl_string_table *table);
 
 /* Writes `table->size` bytes. */

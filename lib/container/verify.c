@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is checked of an image before anything that runs it sees its bytes, and which bytes that
- * sees: those that were checked, and no others that a file may hold by then. */
+/* Verification: checks an image's signature and digest before its bytes are used for running it,
+ * and provides the bytes that were checked, even if the file changes afterwards. */
 #include "lib/container/container.h"
 #include "lib/inspect/trust.h"
 #include "lib/inspect/write.h"
@@ -31,10 +31,10 @@ static kdl_signed_image signed_image_of(const kdl_image *image) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* By a signature beside the file                                                               */
+/* Detached signatures                                                                          */
 
-/* What came of looking at it. It is of all images of the file, and costs as much: it is looked at
- * once while the file is open. */
+/* The result of checking FILE.minisig. It signs all images of the file, so it is checked once while
+ * the file is open. */
 typedef struct kdl_detached_result {
   kdl_status status;
   char message[];
@@ -63,8 +63,7 @@ static kdl_status verify_detached(const kdl_container *container, const kdl_sour
   return status;
 }
 
-/* Where another thread was faster, that one's stays; what failed for lack of memory may be tried
- * again. */
+/* If another thread stores a result first, that one stays. Lack of memory is not stored. */
 static void cache_detached_result(kdl_source *file, kdl_status status) {
   kdl_detached_result *known = NULL;
   const char *message = status == KDL_OK ? "" : kdl_error_message();
@@ -93,10 +92,10 @@ static kdl_status check_detached(kdl_container *container, uint32_t index) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What lies in a signed image                                                                  */
+/* Images nested in a signed image                                                              */
 
-/* The images of a signed one, read from its bytes as they were checked. What was read of them when
- * the file was opened may have been something else. */
+/* The images nested in a signed one, parsed from its verified bytes: what was parsed when the file
+ * was opened may have differed. */
 typedef struct kdl_nested_container {
   struct kdl_nested_container *next;
   uint32_t outer;
@@ -115,7 +114,7 @@ static void close_nested(kdl_nested_container *nested) {
   free(nested);
 }
 
-/* Where another thread was faster, its own is taken. */
+/* If another thread publishes first, returns that one's. */
 static kdl_nested_container *publish_nested(kdl_container *container,
                                             kdl_nested_container *created) {
   kdl_lock(&container->lock);
@@ -176,7 +175,7 @@ static bool is_same_image(const kdl_image *a, const kdl_image *b) {
   return same;
 }
 
-/* The images of one follow it, in the order in which they lie there. */
+/* Nested images follow the outer image in file order. */
 static kdl_status nested_bytes(kdl_container *container, uint32_t outer, uint32_t index,
                                const void **out_data, size_t *out_size) {
   kdl_nested_container *nested;
@@ -193,9 +192,9 @@ static kdl_status nested_bytes(kdl_container *container, uint32_t outer, uint32_
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All of it                                                                                    */
+/* Verification of one image                                                                    */
 
-/* *out_signer is the image itself, or what it lies in. */
+/* *out_signer is the image, or the outer image that it is nested in. */
 static kdl_status check_image_signature(kdl_container *container, uint32_t index,
                                         uint32_t *out_signer) {
   uint32_t signer = index;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Writes OffloadBinary version 1 (one binary per image, back to back), version 2 (one binary, an
- * entry table, images without padding between them) and version 3, which is the same with a longer
- * header, and everything after it compressed where that is asked for. The layout is LLVM's own,
- * down to the padding.
+ * entry table, images without padding between them) and version 3 (the same with a longer header,
+ * and optionally everything after it compressed). The layout is LLVM's, down to the padding.
  */
 #include "lib/container/container.h"
 #include "lib/container/string_table.h"
@@ -25,10 +24,10 @@ enum { entry_size = 40, version_mask = 0xff };
 struct kdl_writer {
   int format;
   kdl_writer_image *images;
-  kdl_image_ref *refs; /* of each */
+  kdl_image_ref *refs; /* one per image */
   size_t count;
   size_t capacity;
-  size_t bytes; /* of the images */
+  size_t bytes; /* total of the images */
   kdl_arena arena;
 };
 
@@ -130,7 +129,7 @@ static bool writer_reserve(kdl_writer *writer) {
 
 static kdl_status writer_add_image(kdl_writer *writer, const kdl_writer_image *image,
                                    kdl_image_ref ref) {
-  /* What it is written in may end up in memory as a whole, where nothing is larger. */
+  /* The output may be one allocation, whose size is limited. */
   if (image->data_size > PTRDIFF_MAX - writer->bytes)
     return kdl_fail(
         KDL_BAD_CALL,
@@ -297,7 +296,7 @@ static kdl_status append_binary(const kdl_writer *writer, size_t first, size_t c
   return status;
 }
 
-/* Puts everything after the header of the one binary at *data into a stream. */
+/* Compresses everything after the header of the one binary at *data. */
 static kdl_status compress_binary(kdl_codec codec, int format, uint8_t **data, size_t *size) {
   size_t header = (size_t)header_size_of(format);
   void *packed;
@@ -429,7 +428,7 @@ kdl_status kdl_writer_save(kdl_writer *writer, const char *path) {
   KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(writer, path);
   if (status == KDL_OK && writer->count == 0) {
-    status = write_finished(writer, NULL); /* says that there is nothing */
+    status = write_finished(writer, NULL); /* reports that there is no image */
     kdl_error_prefix("%s", path);
   }
   return status == KDL_OK ? kdl_file_save_by(path, write_draft, &(save_context){writer, path})

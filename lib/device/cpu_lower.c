@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A CPU taken for a lesser one, so that what runs there can be reproduced here. */
+/* KDL_CPU: treats this CPU as one with fewer features, to reproduce what runs there. */
 #include "lib/device/host_cpu.h"
 #include "lib/device/named_devices.h"
 #include "support/base/error.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Two OpenCL platforms are two drivers. */
+/* Each OpenCL platform counts as a driver. */
 static bool same_driver(const kdl_device_spec *a, const kdl_device_spec *b) {
   return a->backend == b->backend && strcmp(a->platform, b->platform) == 0;
 }
@@ -18,7 +18,8 @@ static bool same_pci(const kdl_device_spec *a, const kdl_device_spec *b) {
 }
 
 static bool same_device(const kdl_device_spec *a, const kdl_device_spec *b) {
-  /* One driver shows the parts of a divided GPU, which share an address, as several devices. */
+  /* One driver lists the parts of a partitioned GPU, which share a PCI address, as several
+   * devices. */
   if (same_driver(a, b))
     return false;
   if (same_uuid(a, b))
@@ -26,7 +27,7 @@ static bool same_device(const kdl_device_spec *a, const kdl_device_spec *b) {
   return a->pci.known && b->pci.known && same_pci(a, b);
 }
 
-/* A device takes one route of each driver; of several parts with one address, the UUID decides. */
+/* A device has at most one route per driver; among parts with one address, the UUID decides. */
 static bool lacks_driver_route(const kdl_device_spec *const *specs, size_t count,
                                const size_t *first, size_t device) {
   for (size_t i = 0; i < count; ++i) {

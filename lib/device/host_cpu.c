@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The CPU this process runs on: what it has, and of that, what the operating system enables.
+ * The CPU that this process runs on: its features, and which of them the operating system enables.
  *
- * CPUID alone is not enough: registers that the system does not save are unusable whatever CPUID
- * says, and XCR0 tells which it saves. AMX is listed where XCR0 has it; the kernel's permission to
- * use it is asked for before its use, not here.
+ * CPUID alone is not enough: registers that the system does not save are unusable, and XCR0 lists
+ * those that it saves. AMX is listed if XCR0 has it; the kernel's permission is requested later,
+ * before its use.
  */
 #include "lib/device/host_cpu.h"
 
@@ -27,9 +27,8 @@
 #include <sys/syscall.h>
 #endif
 
-/* Takes out what cannot be there, since it lacks what it builds on: under some hypervisors AVX-512
- * is announced where AVX2 is hidden. A text with such a feature would mean more than the CPU has.
- */
+/* Removes features whose base is missing: some hypervisors announce AVX-512 and hide AVX2. A spec
+ * with such a feature would imply more than the CPU has. */
 static kdl_feature_set drop_inconsistent(kdl_feature_class which, kdl_feature_set set) {
   kdl_feature_set kept = {{0, 0}};
   for (unsigned bit = 0; bit < 128; ++bit) {
@@ -50,7 +49,7 @@ static kdl_feature_set drop_inconsistent(kdl_feature_class which, kdl_feature_se
 enum { reg_a, reg_b, reg_c, reg_d };
 enum { osxsave_bit = 27 };
 
-/* Highest leaf of its range; a leaf beyond it answers with another one's data. */
+/* Whether the leaf exists: one beyond the highest of its range returns another leaf's data. */
 static bool has_leaf(const kdl_x86_cpuid_ops *cpu, uint32_t leaf, uint32_t subleaf) {
   uint32_t out[4];
   cpu->cpuid(cpu->user, leaf & 0x80000000, 0, out);
@@ -62,18 +61,18 @@ static bool has_leaf(const kdl_x86_cpuid_ops *cpu, uint32_t leaf, uint32_t suble
   return out[reg_a] >= subleaf;
 }
 
-/* The version in leaf 0x24 that a token of AVX10 stands for; 0 for other tokens. */
+/* The version in leaf 0x24 of an AVX10 token; 0 for other tokens. */
 static uint32_t avx10_version(unsigned feature) {
   return feature == KDL_X86_AVX10_1 ? 1 : feature == KDL_X86_AVX10_2 ? 2 : 0;
 }
 
-/* Each CPUID may trap into a hypervisor, so each leaf is asked once. */
+/* CPUID may trap into a hypervisor, so each leaf is queried once. */
 typedef struct {
   const kdl_x86_cpuid_ops *cpu;
   size_t count;
   struct {
     uint32_t leaf, subleaf;
-    uint32_t regs[4]; /* all 0 where the leaf is not there */
+    uint32_t regs[4]; /* all 0 where the leaf does not exist */
   } leaves[16];
 } leaf_cache;
 
@@ -162,7 +161,7 @@ void kdl_cpu_describe_aarch64(uint64_t hwcap, uint64_t hwcap2, unsigned vector_b
                   drop_inconsistent(KDL_CLASS_AARCH64, set));
 }
 
-/* The main identification register: who made the CPU, and which of theirs it is. */
+/* Decodes the main ID register: implementer and part number. */
 void kdl_cpu_name_aarch64(uint64_t midr, kdl_device_spec *spec) {
   static const struct {
     uint8_t implementer;
@@ -255,7 +254,7 @@ static bool describe_native(kdl_device_spec *spec) {
 
 #elif defined(__riscv) && __riscv_xlen == 64
 
-/* Linux 6.4 and later tell the extensions that have no letter; before, they are not used. */
+/* Linux 6.4 and later report extensions without a letter; earlier ones do not. */
 static uint64_t probe_extensions(void) {
   enum { number = 258, ima_ext_0 = 4 }; /* Linux, arch/riscv/include/uapi/asm/hwprobe.h */
   struct {
@@ -279,7 +278,7 @@ static bool describe_native(kdl_device_spec *spec) {
 
 #endif
 
-/* Linux says "48K" and "105M". */
+/* Linux prints "48K" and "105M". */
 static uint64_t cache_size(const char *text) {
   uint32_t number;
   size_t at = 0;

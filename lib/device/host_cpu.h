@@ -5,18 +5,18 @@
 
 #include "lib/device/spec.h"
 
-/* Fails where KDL_CPU is set and cannot be obeyed. */
+/* Fails where KDL_CPU names features that this CPU lacks. */
 kdl_status kdl_cpu_check_setting(void);
 
-/* Gives `spec`, a CPU, the architecture and features of the lesser CPU that `setting` describes as
- * users write devices: "x86-64-v3", "host:x86-64-v4+avx512_bf16", "zen4". Fails with KDL_BAD_CALL,
- * and leaves the spec, where the setting has what the CPU lacks. */
+/* Lowers `spec`, a CPU, to the architecture and features of `setting`, which is a device as users
+ * write it: "x86-64-v3", "host:x86-64-v4+avx512_bf16", "zen4". Fails with KDL_BAD_CALL, and leaves
+ * the spec unchanged, where the setting has features that the CPU lacks. */
 kdl_status kdl_cpu_lower(const char *setting, kdl_device_spec *spec);
 
-/* How an x86-64 CPU is asked; a test answers in its place. */
+/* How an x86-64 CPU is queried; tests replace it. */
 typedef struct kdl_x86_cpuid_ops {
   void (*cpuid)(void *user, uint32_t leaf, uint32_t subleaf, uint32_t out[4]); /* a, b, c, d */
-  uint64_t (*xcr0)(void *user); /* asked only where CPUID says OSXSAVE */
+  uint64_t (*xcr0)(void *user); /* called only if CPUID has OSXSAVE */
   void *user;
 } kdl_x86_cpuid_ops;
 
@@ -27,11 +27,11 @@ void kdl_cpu_describe_x86(const kdl_x86_cpuid_ops *source, kdl_device_spec *spec
 void kdl_cpu_describe_aarch64(uint64_t hwcap, uint64_t hwcap2, unsigned vector_bits,
                               kdl_device_spec *spec);
 
-/* Fills the name from MIDR_EL1, where it is a CPU that is known. */
+/* Fills the name from MIDR_EL1, if the CPU is known. */
 void kdl_cpu_name_aarch64(uint64_t midr, kdl_device_spec *spec);
 
-/* Fills arch from the letters of the auxiliary vector and riscv_hwprobe's word of extensions;
- * leaves it empty where the CPU has less than rv64gc. */
+/* Fills arch from the letters of the auxiliary vector and riscv_hwprobe's bits of extensions;
+ * leaves it empty for a CPU with less than rv64gc. */
 void kdl_cpu_describe_riscv(uint64_t hwcap, uint64_t extensions, kdl_device_spec *spec);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which device a name means. Names of products differ by one letter or digit where architectures
- * differ by years (A100 and A1000, RTX 6000 and RTX A6000), so nothing is guessed: a part of a name
- * counts where every product that has it is of one architecture, and a slip where the numbers are
- * right. */
+/* Finds the device of a product name. Names that differ by one character may be years of
+ * architecture apart (A100 and A1000, RTX 6000 and RTX A6000), so nothing is guessed: a part of a
+ * name matches only if all products with it have one architecture, and a misspelling only if its
+ * digits are right. */
 #include "lib/device/named_devices.h"
 
 #include "support/base/error.h"
@@ -11,15 +11,15 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A name in small letters and digits, without what separates its words. */
+/* A name in lower case, letters and digits only. */
 typedef struct {
   char text[96];
   size_t length;
   bool starts[96]; /* where a word begins */
 } normal_name;
 
-/* Words that vendors and drivers put around the name, or that name how a board is built. A number
- * of gigabytes is one of them too. */
+/* Words that vendors and drivers add to a name, or that describe how a board is built. A number of
+ * gigabytes is one of them. */
 static bool is_ignored_word(kdl_string word, kdl_string next) {
   static const char *const words[] = {
       "nvidia",      "geforce",     "tesla",   "amd",       "radeon", "instinct", "intel",
@@ -39,7 +39,7 @@ static bool is_ignored_word(kdl_string word, kdl_string next) {
   return kdl_text_is(word, "maxq") || (kdl_text_is(word, "max") && kdl_text_is(next, "q"));
 }
 
-/* The next word of a name, which is in small letters, and where it ends. */
+/* The next word of a lower-case name, and where it ends. */
 static kdl_string next_name_word(const char *name, size_t length, size_t *at) {
   while (*at < length && !isalnum((unsigned char)name[*at]))
     ++*at;
@@ -57,7 +57,7 @@ static void append_word(normal_name *name, kdl_string word) {
   name->length += word.length;
 }
 
-/* All of its words, or those that make a device out. */
+/* All words of the name, or only those that identify a device. */
 static normal_name normalize_name(kdl_string name, bool all_words) {
   char lower[96];
   size_t length = name.length < sizeof lower ? name.length : sizeof lower;
@@ -88,8 +88,8 @@ static bool same_name(const normal_name *a, const normal_name *b) {
   return a->length && a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* The first number in a name, as text; "" where it has none. What does not have it is another
- * device, which shows without taking its name apart. */
+/* The first number in a name, as text; "" where it has none. Devices without this number cannot
+ * match, which is cheap to check. */
 typedef struct {
   char digits[16];
 } number_text;
@@ -106,10 +106,11 @@ static number_text number_in(const normal_name *name) {
   return number;
 }
 
-/* How well a row's name is what was asked for, best first. */
+/* How well a row matches the name, best first. */
 typedef enum { IS_NAME, IS_PRODUCT, HAS_WORDS, HAS_START, IS_OTHER } closeness;
 
-/* Whether the words, or with a number the beginning of one as in "mi300", are in the other's. */
+/* Whether the words of `part` are in `whole`; the last may be the start of a word if it has a
+ * number, as "mi300". */
 static closeness find_part(const normal_name *whole, const normal_name *part) {
   closeness best = IS_OTHER;
   for (size_t at = 0; part->length && at + part->length <= whole->length; ++at) {
@@ -137,11 +138,11 @@ static closeness compare_device(const kdl_named_device *row, const normal_name *
   return by_name < by_product ? by_name : by_product;
 }
 
-/* What a name was found to be: the first row of those that are closest. */
+/* The result of a search: the first of the rows that match best. */
 typedef struct {
   closeness how;
   const kdl_named_device *row;
-  bool is_one; /* all of them are of one architecture */
+  bool is_one; /* all of them have one architecture */
 } found_row;
 
 static found_row find_closest(kdl_string name) {
@@ -162,13 +163,13 @@ static found_row find_closest(kdl_string name) {
     else if (how == found.how && how != IS_OTHER && how != IS_NAME)
       found.is_one &= kdl_named_device_same_target(found.row, row);
   }
-  /* One word without a number names a series at best. */
+  /* One word without a number names at most a series. */
   if (found.how > IS_PRODUCT && !number.digits[0] && word_count(&asked) < 2)
     found.is_one = false;
   return found;
 }
 
-/* Of every architecture that has the name, the first device. */
+/* Lists the first device of every architecture that has the name. */
 static kdl_status fail_ambiguous(kdl_string name, closeness how) {
   enum { most = 8 };
   normal_name asked = normalize_name(name, false);
@@ -191,8 +192,8 @@ static kdl_status fail_ambiguous(kdl_string name, closeness how) {
                   (int)(name.length < 64 ? name.length : 64), name.data, names);
 }
 
-/* Whether one letter more, less or other, or two of them swapped, make one name of the other; never
- * a digit. */
+/* Whether the names differ by one inserted, missing or replaced letter, or by two swapped ones;
+ * never by a digit. */
 static bool is_misspelling(const normal_name *a, const normal_name *b) {
   size_t start = 0, end = 0;
   while (start < a->length && start < b->length && a->text[start] == b->text[start])
@@ -216,7 +217,7 @@ static bool is_misspelling(const normal_name *a, const normal_name *b) {
 }
 
 const char *kdl_named_device_suggest(kdl_string name) {
-  enum { shortest = 5 }; /* in short names a letter makes another product: A40, L40, M40 */
+  enum { shortest = 5 }; /* in short names one letter is another product: A40, L40, M40 */
   normal_name asked = normalize_name(name, true);
   number_text number = number_in(&asked);
   const kdl_named_device *row;
@@ -235,7 +236,7 @@ const char *kdl_named_device_suggest(kdl_string name) {
 }
 
 kdl_status kdl_named_device_find(kdl_string name, const kdl_named_device **out_row) {
-  for (size_t i = 0; kdl_named_device_at(i); ++i) { /* the usual way, and the short one */
+  for (size_t i = 0; kdl_named_device_at(i); ++i) { /* exact names, the usual case */
     if (kdl_text_is(name, kdl_named_device_at(i)->name)) {
       *out_row = kdl_named_device_at(i);
       return KDL_OK;

@@ -40,8 +40,8 @@ enum { device_count = sizeof devices / sizeof *devices };
 
 #define GPU_TOKENS "int64_atomics+subgroups+generic_pointer+int64"
 
-/* What the devices of a kind share. `opencl` is the platform of the vendor's OpenCL driver, which
- * comes with its own: NVIDIA's for Jetson has none, and no CPU is counted on to have one. NVIDIA's
+/* What the devices of a kind share. `opencl` is the platform of the OpenCL driver that the vendor
+ * ships with its own. Jetson has none, and CPUs are not assumed to have one. NVIDIA's platform
  * takes PTX, so its arch is that of the device; features follow from it. */
 static const struct {
   kdl_backend backend;
@@ -123,7 +123,7 @@ static kdl_device_spec opencl_route(const kdl_named_device *row, const kdl_devic
       .subgroups = from->subgroups,
       .max_block = from->max_block,
       .shared = from->shared,
-      /* Intel's takes SPIR-V; the version that all of them take. */
+      /* Intel's drivers take SPIR-V; this is the version that all of them take. */
       .il = from->backend == KDL_BACKEND_LEVEL_ZERO ? KDL_VERSION_OF(1, 2) : 0,
   };
   bool takes_ptx = from->backend == KDL_BACKEND_CUDA;

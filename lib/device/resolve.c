@@ -12,7 +12,8 @@
 
 enum { largest_file = 1 << 20 };
 
-/* A driver's OpenCL takes no newer PTX than its CUDA, whose version is what people state. */
+/* NVIDIA's OpenCL takes no newer PTX than the driver's CUDA version, which is what users
+ * specify. */
 static void limit_ptx(kdl_device_routes *routes) {
   kdl_device_rule rule;
   for (size_t i = 1; i < routes->count; ++i) {
@@ -32,7 +33,7 @@ static kdl_status resolve_name(const char *text, size_t length, kdl_device_route
   return KDL_OK;
 }
 
-/* A name may have blanks; it ends before the first KEY=VALUE, or '|'. */
+/* A name may contain blanks; it ends before the first KEY=VALUE, or '|'. */
 static size_t name_length(const char *text) {
   size_t end = 0;
   for (size_t at = 0; text[at];) {
@@ -104,7 +105,8 @@ static kdl_status resolve_file(const char *name, kdl_device_routes *out_routes) 
   return status;
 }
 
-/* Architectures that one backend alone has, so that they name a device without it. */
+/* The backend of an architecture that only one backend has, so that it names a device without the
+ * backend. */
 static bool backend_of_arch(kdl_string arch, kdl_backend *out_backend) {
   static const struct {
     const char *start;

@@ -38,7 +38,7 @@ bool kdl_backend_parse(kdl_string name, kdl_backend *out_backend) {
 /* ------------------------------------------------------------------------------------------ */
 /* What a spec means                                                                            */
 
-/* A CPU's family shows in the base of its arch: what is before the first '+'. */
+/* The base of a CPU's arch, before the first '+', determines its family. */
 static kdl_target_family host_family(kdl_string arch) {
   kdl_feature_set set;
   kdl_string base = {arch.data, kdl_text_find(arch, 0, "+")};
@@ -59,7 +59,7 @@ kdl_target_family kdl_device_spec_family(const kdl_device_spec *spec) {
   case KDL_BACKEND_HIP:
     return KDL_FAMILY_AMDGCN;
   case KDL_BACKEND_LEVEL_ZERO:
-    /* A driver too old to tell the IP version still takes SPIR-V. */
+    /* A driver that is too old to report the IP version still takes SPIR-V. */
     return kdl_text_starts(arch, "spirv") ? KDL_FAMILY_SPIRV : KDL_FAMILY_INTEL;
   case KDL_BACKEND_OPENCL:
     return kdl_text_starts(arch, "sm_") ? KDL_FAMILY_NVPTX : KDL_FAMILY_SPIRV;
@@ -69,7 +69,7 @@ kdl_target_family kdl_device_spec_family(const kdl_device_spec *spec) {
   return KDL_FAMILY_NONE;
 }
 
-/* The other way round: the match decides, this only spares asking drivers in vain. */
+/* The inverse. Matching decides; this only avoids queries of drivers that cannot match. */
 unsigned kdl_family_backends(kdl_target_family family) {
   switch (family) {
   case KDL_FAMILY_NVPTX:
@@ -116,7 +116,8 @@ static bool parse_driver_version(kdl_string text, uint32_t *out_version, size_t 
   return true;
 }
 
-/* What to write for a number of NVIDIA's driver, which is above those of CUDA versions. */
+/* Suggests the CUDA version for a version number of NVIDIA's driver, which is larger than any CUDA
+ * version. */
 static const char *expected_cuda(uint32_t branch) {
 #define KDL_CUDA_EXPECTED "a CUDA version for driver, as in 13.0; "
 #define KDL_NVIDIA_DRIVER(number, cuda)                                                            \
@@ -143,7 +144,7 @@ uint32_t kdl_device_spec_driver(const kdl_device_spec *spec) {
   return known ? version : 0;
 }
 
-/* The tokens the spec lists, and those that its other keys amount to. */
+/* The tokens that the spec lists, and those implied by its other keys. */
 static void print_all_features(const kdl_device_spec *spec, kdl_out *out) {
   kdl_out_format(out, "%s", spec->features);
   if (kdl_family_class(kdl_device_spec_family(spec)) != KDL_CLASS_GPU)
@@ -163,7 +164,7 @@ static void print_all_features(const kdl_device_spec *spec, kdl_out *out) {
     kdl_out_format(out, "%sclusters", join);
 }
 
-/* The error's texts lie in `room` where its field is "features". */
+/* The error's texts are in `room` if its field is "features". */
 static bool compile_spec(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
                          kdl_device_rule *out_rule, kdl_device_error *out_error) {
   kdl_out features = {room, (size_t)2 * KDL_SPEC_TOKENS, 0};
@@ -264,8 +265,8 @@ enum {
 typedef struct {
   kdl_string line;
   size_t at;
-  size_t arch_at;             /* where the arch stands in the line */
-  size_t value_at[key_count]; /* where each key's value stands; 0 where the line has it not */
+  size_t arch_at;             /* offset of the arch in the line */
+  size_t value_at[key_count]; /* offset of each key's value; 0 where the line lacks the key */
 } parser;
 
 static size_t key_index(const kdl_spec_key *key) {
@@ -277,7 +278,7 @@ static bool has_value(const parser *p, const kdl_spec_key *key) {
   return p->value_at[key_index(key)] != 0;
 }
 
-/* Where the text of a key's value starts, behind the quote if there is one. */
+/* The offset of a key's value, after the quote if there is one. */
 static size_t value_offset(const parser *p, const kdl_spec_key *key) {
   size_t at = p->value_at[key_index(key)];
   return at + (at < p->line.length && p->line.data[at] == '"');
@@ -297,7 +298,7 @@ static kdl_string word_at(const parser *p, size_t at, const char *stops) {
   return (kdl_string){p->line.data + at, kdl_text_find(p->line, at, stops) - at};
 }
 
-/* Foreign text between single quotes, since specs hold double ones; unprintable bytes as \xNN. */
+/* Input in single quotes, because specs contain double ones; unprintable bytes as \xNN. */
 static void print_quoted(kdl_out *out, kdl_string text) {
   enum { shown = 80 };
   kdl_out_format(out, "'");
@@ -381,7 +382,7 @@ static kdl_status unknown_key(const parser *p, size_t at) {
   return fail_at(p, at, "= \t", nearest.best, expected);
 }
 
-/* A quoted value, its escapes resolved; p->at stands on the opening quote. */
+/* Parses a quoted value and its escapes; p->at is at the opening quote. */
 static kdl_status parse_quoted(parser *p, char *room, kdl_string *out_value) {
   size_t start = p->at++;
   size_t used = 0;
@@ -441,7 +442,7 @@ static kdl_status parse_pair(parser *p, kdl_device_spec *spec) {
   return parse_value(p, key, spec);
 }
 
-/* The token of a class that a misspelt one comes nearest to. */
+/* The token of the class that is nearest to a misspelled one. */
 static const char *nearest_token(kdl_feature_class which, kdl_string word) {
   kdl_nearest nearest = kdl_nearest_to(word);
   for (unsigned bit = 0; bit < 128; ++bit) {
@@ -452,7 +453,7 @@ static const char *nearest_token(kdl_feature_class which, kdl_string word) {
   return nearest.best;
 }
 
-/* The processor or CPU that a misspelt one comes nearest to. */
+/* The processor or CPU that is nearest to a misspelled one. */
 static const char *nearest_arch(kdl_backend backend, kdl_string word) {
   kdl_nearest nearest = kdl_nearest_to(word);
   if (backend == KDL_BACKEND_HIP) {
@@ -467,7 +468,7 @@ static const char *nearest_arch(kdl_backend backend, kdl_string word) {
   return nearest.best;
 }
 
-/* Tells of a mistake that only the device's family can see, at its place in the line. */
+/* Reports an error found by the device's family, at its offset in the line. */
 static kdl_status fail_compile(const parser *p, const kdl_device_spec *spec,
                                const kdl_device_error *error) {
   const kdl_spec_key *key = kdl_spec_key_find(kdl_text_of(error->field));
@@ -516,7 +517,7 @@ static kdl_status parse_spec(parser *p, kdl_device_spec *out_spec) {
   return status == KDL_OK ? parse_keys(p, out_spec) : status;
 }
 
-/* The specs behind the first, where the line has some. */
+/* Parses the specs after the first, if the line has some. */
 static kdl_status parse_more_routes(parser *p, kdl_device_routes *routes) {
   if (p->at < p->line.length)
     routes->count = 1;
@@ -565,7 +566,7 @@ kdl_status kdl_device_routes_parse_keys(const char *line, size_t at, kdl_device_
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* A device in a few words                                                                      */
+/* Labels                                                                                       */
 
 static void print_spec_arch(const kdl_device_spec *spec, kdl_out *out) {
   kdl_string arch = kdl_text_of(spec->arch);
@@ -597,7 +598,7 @@ void kdl_device_spec_name(const kdl_device_spec *spec, kdl_out *out) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What a driver says                                                                           */
+/* Values from drivers                                                                          */
 
 void kdl_spec_set_text(char *field, size_t size, const char *text, size_t length) {
   while (length && text[0] == ' ') {

@@ -93,7 +93,7 @@ static kdl_status read_spec_list(kdl_json *json, bool numbers, kdl_out *out) {
   return status;
 }
 
-/* Reads the value as text, whatever form its kind has in JSON. */
+/* Reads the value as text, from any JSON form that its kind has. */
 static kdl_status read_spec_text(kdl_json *json, const kdl_spec_key *key, char *text, size_t room) {
   bool flag;
   kdl_status status;
@@ -160,16 +160,16 @@ static kdl_status read_backend(kdl_json *json, kdl_device_spec *spec) {
 }
 
 typedef struct {
-  size_t index; /* of the device that is wanted */
-  size_t count; /* of those read so far */
+  size_t index; /* of the requested device */
+  size_t count; /* of the devices read so far */
   kdl_device_routes *out_routes;
 } device_query;
 
-/* What an object has shown to be while its members are read: a spec, or a list of them. */
+/* What an object turned out to be while its members are read: a spec, or a list of specs. */
 typedef struct {
   kdl_device_spec *spec;
-  kdl_device_routes *routes; /* where its further routes go; NULL: it may have none */
-  device_query *list;        /* for what its "devices" are; NULL: it may have none */
+  kdl_device_routes *routes; /* receives its further routes; NULL: it may have none */
+  device_query *list;        /* receives its "devices"; NULL: it may have none */
   bool has_backend;
   bool has_devices;
 } spec_reader;
@@ -194,7 +194,7 @@ static kdl_status read_spec_member(kdl_json *json, const char *name, spec_reader
   return key ? read_spec_value(json, key, into->spec) : kdl_json_skip(json);
 }
 
-/* A spec that was read whole: both parts that it must have, and a meaning. */
+/* Checks a complete spec: it has backend and arch, and compiles. */
 static kdl_status check_spec_complete(const kdl_json *json, size_t start, const spec_reader *from) {
   kdl_device_rule rule;
   if (!from->has_backend || !from->spec->arch[0])
@@ -222,7 +222,7 @@ static kdl_status read_spec_object(kdl_json *json, spec_reader *into) {
   return status == KDL_OK && !into->has_devices ? check_spec_complete(json, start, into) : status;
 }
 
-/* Behind the first, which the object that has them is. */
+/* Appends the further routes to the first, which is the enclosing object. */
 static kdl_status read_routes(kdl_json *json, kdl_device_routes *routes) {
   bool more;
   kdl_json_kind kind;

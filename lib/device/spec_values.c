@@ -53,7 +53,7 @@ const kdl_spec_key *kdl_spec_key_find(kdl_string name) {
   return NULL;
 }
 
-/* "" where it is not said. */
+/* "" for the unknown class. */
 static const char *class_name(kdl_device_class device_class) {
   return (unsigned)device_class < KDL_DEVICE_CLASS_COUNT ? class_names[device_class] : "";
 }
@@ -79,7 +79,7 @@ static void *field_in(kdl_device_spec *spec, const kdl_spec_key *key) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Asking and printing                                                                          */
+/* Printing                                                                                     */
 
 uint64_t kdl_spec_value_number(const kdl_device_spec *spec, const kdl_spec_key *key) {
   const void *field = field_of(spec, key);
@@ -205,8 +205,8 @@ static bool is_token_letter(char c) {
          c == '-' || c == '.';
 }
 
-/* Whether the tokens exist is a question for the rules of the device's family; here they are only
- * well-formed. A comma between them is read as the '+' it stands for. */
+/* Checks the syntax only; the rules of the device's family check whether the tokens exist. A comma
+ * is read as '+'. */
 static bool parse_tokens(char *field, size_t size, kdl_string text, kdl_parse_error *out_error) {
   static const char grammar[] = "feature tokens joined by '+'";
   if (text.length >= size)
@@ -262,7 +262,7 @@ static bool parse_uuid(kdl_spec_uuid *field, kdl_string text, kdl_parse_error *o
   return true;
 }
 
-/* Hexadecimal digits up to `end`, which is behind them; *at is moved behind `end`. */
+/* Parses hexadecimal digits up to `end`, and sets *at after it. */
 static bool parse_hex_part(kdl_string text, size_t *at, char end, uint32_t largest,
                            uint32_t *out_part) {
   uint64_t part = 0;

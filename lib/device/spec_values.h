@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The keys of a spec as a table, and the kinds of value they have: what the text form, the JSON
- * form and the tests are made of. */
+/* The table of a spec's keys and their kinds of value, which the text form, the JSON form and the
+ * tests use. */
 #ifndef KDL_DEVICE_SPEC_VALUES_H
 #define KDL_DEVICE_SPEC_VALUES_H
 
@@ -32,24 +32,25 @@ const kdl_spec_key *kdl_spec_keys(size_t *out_count);
 /* NULL where no key has that name. */
 const kdl_spec_key *kdl_spec_key_find(kdl_string name);
 
-/* Whether the spec says anything for the key. */
+/* Whether the spec has a value for the key. */
 bool kdl_spec_value_known(const kdl_device_spec *spec, const kdl_spec_key *key);
 
-/* The value as it stands behind `KEY=`, without quotes. */
+/* The value as printed after `KEY=`, without quotes. */
 void kdl_spec_value_print(const kdl_device_spec *spec, const kdl_spec_key *key, kdl_out *out);
 
-/* Stores a value; false where it is not of the key's kind, with the place in the text. */
+/* Stores a value; false, with the position in the text, where it is not of the key's kind. */
 bool kdl_spec_value_parse(kdl_device_spec *spec, const kdl_spec_key *key, kdl_string text,
                           kdl_parse_error *out_error);
 
-/* Stores a number where the key's kind is one (bytes, count, ordinal); false where it is not, or
- * the number is too large. */
+/* Stores a number; false where the key's kind is not a number (bytes, count, ordinal), or the
+ * number is too large. */
 bool kdl_spec_value_set_number(kdl_device_spec *spec, const kdl_spec_key *key, uint64_t number);
 
-/* The number of a kind that is one. */
+/* The value of a key whose kind is a number. */
 uint64_t kdl_spec_value_number(const kdl_device_spec *spec, const kdl_spec_key *key);
 
-/* Whether text may stand in a spec: UTF-8, no control characters; else *out_at is where not. */
+/* Whether text is valid in a spec: UTF-8 without control characters; else *out_at is the offset of
+ * the first invalid byte. */
 bool kdl_spec_text_is_clean(kdl_string text, size_t *out_at);
 
 #endif

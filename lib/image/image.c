@@ -20,8 +20,8 @@ typedef struct {
   uint16_t llvm_number; /* LLVM's object::ImageKind */
   kdl_target_reader *read_target;
   kdl_kernel_reader *read_kernels;
-  kdl_params_reader *read_params;     /* NULL: the kind does not tell */
-  kdl_geometry_reader *read_geometry; /* likewise */
+  kdl_params_reader *read_params;     /* NULL: images of this kind do not declare them */
+  kdl_geometry_reader *read_geometry; /* NULL: images of this kind do not declare it */
   const char *no_reader;              /* why the first two are missing */
 } kind_row;
 
@@ -70,7 +70,8 @@ uint16_t kdl_llvm_image_kind(kdl_image_kind kind) {
 /* ------------------------------------------------------------------------------------------ */
 /* Sniffing                                                                                     */
 
-/* By the first four bytes, as a little-endian word: every image of every library is sniffed. */
+/* By the first four bytes as a little-endian word, which is fast: every image of every library is
+ * sniffed. */
 static const struct {
   uint32_t word;
   kdl_image_kind kind;
@@ -176,8 +177,8 @@ kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t s
   return KDL_OK;
 }
 
-/* Names lie apart from one another, or share a tail in a string table; names that add up to many
- * times the image are there to exhaust what collects them. */
+/* The names of an image are distinct or share a tail in a string table. Names that add up to many
+ * times the image are meant to exhaust memory. */
 enum { names_per_image = 8 };
 
 typedef struct {

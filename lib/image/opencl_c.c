@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * OpenCL C source. Nothing in the text says what it is; a container's key does. Kernels are read
- * from the text as it stands, without a preprocessor: `__kernel void NAME(...)` followed by a body,
- * at the outermost level, whatever conditional it is in. Where a macro hides the word, the text
- * does not tell, and keys must. A NUL ends the text, as in PTX.
+ * OpenCL C source. The text has no magic number; a container's key identifies it. Kernels are read
+ * from the text without a preprocessor: `__kernel void NAME(...)` followed by a body, at the
+ * outermost level, in any conditional. If a macro contains the word `kernel`, the text is not
+ * reliable, and keys must name the kernels. A NUL ends the text, as in PTX.
  */
 #include "lib/inspect/kernels.h"
 #include "support/base/text.h"
@@ -21,7 +21,7 @@ typedef struct {
   bool hides_kernels; /* a directive defines a macro with the word `kernel` in it */
 } scanner;
 
-/* A word or one other character; a literal is one token. Empty at the end. */
+/* A word or one other character. A literal is one token. Empty at the end. */
 typedef struct {
   const char *text;
   size_t length;
@@ -43,7 +43,7 @@ static bool cl_starts_with(const scanner *s, const char *text) {
   return s->size - s->at >= length && memcmp(s->text + s->at, text, length) == 0;
 }
 
-/* Past a comment or a line that continues; false where neither begins here. */
+/* Skips a comment or a line continuation; false where neither begins. */
 static bool skip_invisible(scanner *s) {
   if (cl_starts_with(s, "//")) {
     while (s->at < s->size && s->text[s->at] != '\n')
@@ -62,7 +62,7 @@ static bool skip_invisible(scanner *s) {
   return false;
 }
 
-/* Past a string or a character; one that does not end ends with its line. */
+/* Skips a string or a character literal; an unterminated one ends with its line. */
 static void skip_literal(scanner *s) {
   char quote = s->text[s->at++];
   while (s->at < s->size && s->text[s->at] != quote && s->text[s->at] != '\n')
@@ -82,7 +82,7 @@ static bool is_kernel_word(kdl_string word) {
   return kdl_text_is(word, "__kernel") || kdl_text_is(word, "kernel");
 }
 
-/* Past a directive, which ends with its line. */
+/* Skips a directive, which ends with its line. */
 static void skip_directive(scanner *s) {
   bool is_define = false;
   while (s->at < s->size && s->text[s->at] != '\n') {
@@ -156,14 +156,14 @@ kdl_status kdl_opencl_c_read_target(const uint8_t *data, size_t size, kdl_image_
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-/* After an opening parenthesis: past the one that closes it. */
+/* After an opening parenthesis: skips to after the matching one. */
 static void skip_parentheses(scanner *s) {
   size_t depth = 1;
   for (token t; depth && (t = cl_next(s)).length;)
     depth = cl_token_is(t, "(") ? depth + 1 : cl_token_is(t, ")") ? depth - 1 : depth;
 }
 
-/* The first token that is no attribute. */
+/* The first token that is not an attribute. */
 static token cl_next_non_attribute(scanner *s) {
   token t = cl_next(s);
   while (cl_token_is(t, "__attribute__") || cl_token_is(t, "__attribute")) {
@@ -176,7 +176,7 @@ static token cl_next_non_attribute(scanner *s) {
   return t;
 }
 
-/* The next kernel that has a body; *out_params is where its list of parameters begins. */
+/* The next kernel that has a body; *out_params is at its parameters. */
 static bool next_kernel(scanner *s, token *out_name, scanner *out_params) {
   size_t depth = 0;
   for (token t = cl_next(s); t.length; t = cl_next(s)) {
@@ -230,7 +230,7 @@ kdl_status kdl_opencl_c_read_kernels(const uint8_t *data, size_t size, kdl_visit
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
 
-/* OpenCL C, "Built-in Scalar Data Types"; the names of stdint.h are what people define them as. */
+/* OpenCL C, "Built-in Scalar Data Types". Programs often define the names of stdint.h too. */
 static const struct {
   const char *name;
   uint32_t size;
@@ -264,8 +264,8 @@ static bool is_qualifier(token t) {
   return false;
 }
 
-/* Elements of a vector by the digits behind its type; 0 where they are none. Three take the room of
- * four. */
+/* The elements of a vector by the digits after its type; 0 without any. Three elements have the
+ * size of four. */
 static uint32_t cl_vector_slots(const char *digits, size_t length) {
   static const struct {
     const char *digits;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The readers of each kind of image, and what they share. */
+/* The readers of all kinds of image, and shared helpers. */
 #ifndef KDL_IMAGE_READERS_H
 #define KDL_IMAGE_READERS_H
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fills what the image tells into *target, which is all zero. */
+/* Fills in *target, which is zeroed, from the image. */
 typedef kdl_status kdl_target_reader(const uint8_t *data, size_t size, kdl_image_target *target);
 typedef kdl_status kdl_kernel_reader(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                      void *user);
@@ -65,7 +65,7 @@ bool kdl_ptx_has_unresolved(const void *data, size_t size);
 bool kdl_nvidia_driver_defines(const char *name, size_t length);
 
 /* Appends text from the image to a field of the target. The text must be printable, so that a
- * hostile image cannot steer a terminal, and must fit. */
+ * hostile image cannot control a terminal, and must fit. */
 kdl_status kdl_target_append(char *field, size_t room, const char *what, const char *text,
                              size_t length, uint64_t offset);
 

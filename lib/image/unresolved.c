@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What `nvcc -rdc=true` makes is there for nvlink: it may call functions of other files, which a
- * driver does not find. That a cubin is relocatable says little by itself: cuBLASLt's own kernels
- * for sm_50 to sm_80 are, and load.
+ * `nvcc -rdc=true` makes input for nvlink, which may call functions of other files that a driver
+ * does not find. A cubin may be relocatable and still load: cuBLASLt's kernels for sm_50 to sm_80
+ * are.
  */
 #include "lib/image/readers.h"
 #include "support/base/elf_file.h"
@@ -10,14 +10,14 @@
 
 #include <string.h>
 
-/* What NVIDIA's driver defines itself; linked cubins leave these open too. */
+/* Functions that NVIDIA's driver defines; linked cubins do not define them either. */
 static const char *const driver_functions[] = {"vprintf", "malloc", "free", "__assertfail"};
 
 bool kdl_nvidia_driver_defines(const char *name, size_t length) {
   return KDL_TEXT_AMONG(((kdl_string){name, length}), driver_functions);
 }
 
-/* Undefined symbols without a type stand for sections: .nv.constant0.NAME. */
+/* Undefined symbols without a type refer to sections: .nv.constant0.NAME. */
 static bool is_unresolved(const kdl_elf_symbol *symbol) {
   return !symbol->is_defined && symbol->binding == STB_GLOBAL && symbol->type != STT_NOTYPE;
 }

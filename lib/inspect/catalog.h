@@ -25,8 +25,8 @@ struct kdl_container;
 /* The library's catalog with every rule compiled. It lives as long as the library. */
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
 
-/* The same of a container; it lies in the container's arena. To be made before another thread has
- * the container, and destroyed before that is closed. */
+/* The same for a container, in its arena. Create it before other threads use the container, and
+ * destroy it before the container is closed. */
 kdl_status kdl_catalog_create(struct kdl_container *container, kdl_catalog **out_catalog);
 void kdl_catalog_destroy(kdl_catalog *catalog);
 
@@ -35,7 +35,7 @@ size_t kdl_catalog_count(const kdl_catalog *catalog);
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
 
-/* What has to be done before an image runs, the most work first; a rank (lib/target/target.h) is a
+/* The work that is needed before an image runs, most work first; a rank (lib/target/target.h) is a
  * tier and a number within it. */
 typedef enum kdl_tier {
   KDL_TIER_NONE = 0,
@@ -50,9 +50,9 @@ typedef enum kdl_tier {
   KDL_TIER_ARCH_SPECIFIC, /* NVIDIA 'a'                                         */
 } kdl_tier;
 
-/* What an image's rule says of it. */
+/* Properties of an image from its rule. */
 typedef struct kdl_image_traits {
-  uint64_t rank;           /* of the images that run on a device, the highest goes first */
+  uint64_t rank;           /* of the images that run on a device, the highest is first */
   uint64_t faults;         /* KDL_REASON bits that hold on every device */
   uint32_t priority;       /* variant_priority; 0 where absent */
   uint32_t capabilities;   /* of a SPIR-V module, as bits of GPU tokens; 0: not read */
@@ -62,26 +62,26 @@ typedef struct kdl_image_traits {
   uint8_t kind;       /* kdl_image_kind, made precise by the triple: an AMD "object" is HSACO */
   uint8_t tier;       /* kdl_tier */
   char suffix;        /* NVIDIA: 'a', 'f' or 0 */
-  bool needs_amx;     /* whose use needs the kernel's permission */
-  bool is_link_input; /* relocatable code, there to be linked into another image */
+  bool needs_amx;     /* it uses AMX, which needs Linux's permission */
+  bool is_link_input; /* input of a device linker */
 } kdl_image_traits;
 
 kdl_image_traits kdl_catalog_traits(const kdl_catalog *catalog, size_t index);
 
-/* Whether every device that takes image `b` takes image `a`; launch limits aside. */
+/* Whether every device that admits image `b` admits image `a`; ignores launch limits. */
 bool kdl_catalog_covers(const kdl_catalog *catalog, size_t a, size_t b);
 
-/* Whether a device may be of an architecture that both images are for. */
+/* Whether there is an architecture that both images run on. */
 bool kdl_catalog_overlaps(const kdl_catalog *catalog, size_t a, size_t b);
 
-/* Why no device takes an image, in words; false where its rule has no fault. */
+/* Why no device admits an image, as text; false where its rule has no fault. */
 bool kdl_catalog_fault_words(const kdl_catalog *catalog, size_t index, char *buffer, size_t size);
 
-/* Every NVIDIA and AMD device that there could be: any compute capability, every AMD processor with
- * every setting, each with a driver that knows everything. NULL where memory is out; free() it. */
+/* All possible NVIDIA and AMD devices: every compute capability, every AMD processor with every
+ * setting, each with a driver that supports everything. NULL when out of memory; free() it. */
 kdl_any_device *kdl_any_device_create(void);
 
-/* Whether one of them takes the image. True of images for SPIR-V drivers and CPUs, which may have
+/* Whether one of them admits the image. True for images for SPIR-V drivers and CPUs, which may have
  * any features. */
 bool kdl_any_device_admits(const kdl_any_device *devices, const kdl_catalog *catalog, size_t index);
 
@@ -91,8 +91,7 @@ bool kdl_any_device_admits(const kdl_any_device *devices, const kdl_catalog *cat
 typedef enum kdl_presence {
   KDL_KERNEL_PRESENT,
   KDL_KERNEL_ABSENT,
-  KDL_KERNEL_UNREADABLE, /* the image does not tell, or is damaged; kdl_catalog_error says which
-                          */
+  KDL_KERNEL_UNREADABLE, /* its names cannot be read: kdl_catalog_error has the reason */
 } kdl_presence;
 
 /* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, with NULL for `data`
@@ -100,33 +99,32 @@ typedef enum kdl_presence {
 kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
                               kdl_string *out_key);
 
-/* The first of them alone. */
+/* Only the presence. */
 kdl_presence kdl_catalog_has_kernel(kdl_catalog *catalog, size_t index, kdl_string kernel);
 
-/* The second alone. */
+/* Only the key. */
 kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
 
-/* From now on only images whose flag is set hold kernels. The flags, one for each image, outlive
- * the catalog; to be called before anything else is asked of it. */
+/* Treats images whose flag is not set as if they held no kernels. The flags, one per image, outlive
+ * the catalog. Call it before any other function. */
 void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
 
 /* Why the kernels of an image cannot be read; "" where they can. */
 const char *kdl_catalog_error(kdl_catalog *catalog, size_t index);
 
-/* Whether an image uses what must be linked to it first; read along with its kernels' names. Where
- * an index spares that, it is taken for whole. */
+/* Whether an image has unresolved symbols; read together with its kernels' names. An image with a
+ * kernel index is not read and counts as resolved. */
 bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
 
-/* How often memory was short when kernels were to be read. The image passes for unreadable that
- * time, and is read when it is next asked for: what was made of a catalog whose count has grown
- * meanwhile may be wrong. */
+/* How often memory ran out while kernels were read. The image counts as unreadable that time, and
+ * is read again on the next use. Discard results that were computed while the count grew. */
 size_t kdl_catalog_memory_failures(const kdl_catalog *catalog);
 
 /* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
 
-/* KDL_NO_MATCH with near names where no image holds the kernel; KDL_OK where one does, or does not
- * tell. Reads the kernels of every image until it is found. */
+/* KDL_NO_MATCH, with similar names, where no image holds the kernel; KDL_OK where one does, or
+ * cannot be read. Reads images until one holds it. */
 kdl_status kdl_catalog_require_kernel(kdl_catalog *catalog, kdl_string kernel);
 
 #endif

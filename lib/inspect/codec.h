@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Inflating and deflating, for containers that need it. Each codec's library is opened at run time
- * on first use, so that libkdl itself needs libc alone; a build without the codec
- * (KDL_WITH_ZSTD=OFF and the like), or a machine without its library, gives KDL_UNSUPPORTED with
- * the name of what is missing.
+ * Compression codecs. Each codec's library is opened on first use, so that libkdl itself needs only
+ * libc. A build without the codec (for example KDL_WITH_ZSTD=OFF), or a machine without its
+ * library, gives KDL_UNSUPPORTED with the name of what is missing.
  */
 #ifndef KDL_INSPECT_CODEC_H
 #define KDL_INSPECT_CODEC_H
@@ -18,19 +17,18 @@ typedef enum kdl_codec {
   KDL_CODEC_ZSTD,
   KDL_CODEC_ZLIB,
   KDL_CODEC_LZ4,     /* one raw LZ4 block, as CUDA fatbins use it */
-  KDL_CODEC_VENDOR,  /* undone by the vendor's own tools only: listed, never inflated */
-  KDL_CODEC_DEFLATE, /* what is in a zlib stream, without its header, as zip archives have it */
+  KDL_CODEC_VENDOR,  /* only the vendor's tools can read it: listed, never inflated */
+  KDL_CODEC_DEFLATE, /* raw deflate, as in zip archives */
 } kdl_codec;
 
 /* "zstd", "zlib", "lz4", "vendor", "deflate"; "none" for KDL_CODEC_NONE. */
 const char *kdl_codec_name(kdl_codec codec);
 
-/* KDL_OK where the codec can be used here, else KDL_UNSUPPORTED with the reason recorded. */
+/* KDL_OK where the codec can be used, else KDL_UNSUPPORTED with the reason. */
 kdl_status kdl_codec_check(kdl_codec codec);
 
-/* Inflates all of `packed` into exactly `inflated_size` bytes at `out`. A stream that ends early,
- * goes on, or is damaged is KDL_BAD_FILE with a message that says which (no file name; the caller
- * prefixes it). */
+/* Inflates all of `packed` into exactly `inflated_size` bytes at `out`. A stream that is shorter,
+ * longer or damaged is KDL_BAD_FILE (the caller prefixes the file name). */
 kdl_status kdl_inflate(kdl_codec codec, const void *packed, size_t packed_size, void *out,
                        size_t inflated_size);
 
@@ -41,7 +39,7 @@ kdl_status kdl_inflater_create(kdl_codec codec, const void *packed, size_t packe
                                kdl_inflater **out_inflater);
 void kdl_inflater_destroy(kdl_inflater *inflater);
 
-/* The packed bytes lie at another address now. */
+/* Sets a new address of the packed bytes. */
 void kdl_inflater_move(kdl_inflater *inflater, const void *packed);
 
 /* Inflates until at least `want` more bytes are at `out` (at most `capacity`). Returns the count in
@@ -52,9 +50,9 @@ kdl_status kdl_inflater_read(kdl_inflater *inflater, void *out, size_t want, siz
 /* KDL_OK if the stream ends here: no output is left, and no input but zero padding. */
 kdl_status kdl_inflater_finish(kdl_inflater *inflater);
 
-/* Packs `size` bytes into memory that the caller frees: one zstd frame or one zlib stream, at the
- * levels that LLVM uses, or one block of LZ4. KDL_UNSUPPORTED where the codec's library is not
- * there, or can only inflate. */
+/* Compresses `size` bytes into memory that the caller frees: one zstd frame or one zlib stream, at
+ * the levels that LLVM uses, or one LZ4 block. KDL_UNSUPPORTED where the codec's library is not
+ * installed, or can only inflate. */
 kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
                        size_t *out_size);
 

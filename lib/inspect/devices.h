@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Devices as plain values: specs, devices that are known by name, this CPU, and what is found on
- * this machine.
+ * Devices as plain values: specs, named devices, this CPU, and the devices of this machine.
  *
- * A spec is what is known of a device, as a value and as one line of text:
+ * A spec describes a device, as a value and as one line of text:
  *
  *     cuda:sm_90 driver=13.0 memory=141GB
  *     hip:gfx90a:sramecc+:xnack-
@@ -11,9 +10,9 @@
  *     opencl:spirv64 il=1.4 features=fp64+subgroups
  *     host:x86-64-v4+avx512_bf16+avx512_vnni name="AMD EPYC 9654"
  *
- * Discovery makes specs, selection takes them, so a question about a device that is not here is
- * asked in the same way. Printing a spec and parsing the line gives the same spec. The grammar and
- * every key are in docs/devices.md.
+ * Discovery makes specs and selection takes them, so that absent devices are handled in the same
+ * way. Printing a spec and parsing the line gives the same spec. docs/devices.md has the grammar
+ * and the keys.
  */
 #ifndef KDL_INSPECT_DEVICES_H
 #define KDL_INSPECT_DEVICES_H
@@ -62,41 +61,41 @@ typedef struct kdl_spec_pci {
 
 enum { KDL_SPEC_ARCH = 1024, KDL_SPEC_TOKENS = 512, KDL_SPEC_NAME = 128, KDL_SPEC_DRIVER = 64 };
 
-/* No pointers, no heap: copy it as you like. Text is UTF-8 without control characters. A number
- * that is 0 and a text that is "" are not known, unless said otherwise. */
+/* A plain value without pointers. Text is UTF-8 without control characters. A number that is 0 and
+ * a text that is "" are unknown, unless noted. */
 typedef struct kdl_device_spec {
   kdl_backend backend;
   char arch[KDL_SPEC_ARCH];       /* "sm_90", "gfx90a:xnack-", "12.60.7", "x86-64-v4+avx512_bf16" */
-  char features[KDL_SPEC_TOKENS]; /* what it has beyond what the arch implies, joined by '+' */
-  char os_off[KDL_SPEC_TOKENS];   /* what the CPU has and the operating system does not enable */
-  char refused[KDL_SPEC_TOKENS];  /* what the system refused permission for (AMX) */
+  char features[KDL_SPEC_TOKENS]; /* features beyond those of the arch, joined by '+' */
+  char os_off[KDL_SPEC_TOKENS];  /* features of the CPU that the operating system does not enable */
+  char refused[KDL_SPEC_TOKENS]; /* features whose permission was refused (AMX) */
   char name[KDL_SPEC_NAME];
   char platform[KDL_SPEC_NAME]; /* OpenCL: the platform it belongs to */
-  char driver[KDL_SPEC_DRIVER]; /* CUDA and HIP: a version, "13.0"; else whatever the driver says */
+  char driver[KDL_SPEC_DRIVER]; /* CUDA and HIP: a version, "13.0"; else the driver's text */
   kdl_device_class device_class;
   kdl_spec_ordinal ordinal; /* its number in its backend */
   kdl_spec_uuid uuid;
   kdl_spec_pci pci;
   uint64_t memory;
   uint32_t units;        /* multiprocessors, compute units, cores this process may run on */
-  uint32_t il;           /* newest SPIR-V version, as KDL_VERSION_OF; OpenCL: 0 = takes none */
+  uint32_t il;           /* newest SPIR-V version, as KDL_VERSION_OF; OpenCL: 0 = none */
   uint32_t ptx;          /* newest PTX ISA version; 0 = what the driver's version implies */
-  uint32_t subgroups;    /* the sizes, added up: they are powers of two */
+  uint32_t subgroups;    /* sum of the sizes, which are powers of two */
   uint32_t max_block;    /* work-items in a group */
-  uint64_t shared;       /* bytes a group may use without asking ... */
-  uint64_t shared_optin; /* ... and with asking */
-  bool cooperative;      /* false = no, or not known */
-  uint32_t cluster;      /* groups in a cluster that every launch may count on */
+  uint64_t shared;       /* bytes that a group may use by default ... */
+  uint64_t shared_optin; /* ... and with opt-in */
+  bool cooperative;      /* false = no, or unknown */
+  uint32_t cluster;      /* groups in a cluster that every launch supports */
   uint64_t l1d, l2, l3;  /* bytes; of one core for l1d and l2 of a CPU */
 } kdl_device_spec;
 
 /* Longest line that is parsed or printed. */
 enum { KDL_SPEC_LINE = 4096 };
 
-/* A device has few routes: its vendor's own driver, and a platform or two of OpenCL. */
+/* The most routes of a device: its vendor's driver, and a few OpenCL platforms. */
 enum { KDL_LIMIT_ROUTES = 8 };
 
-/* A device through every driver that shows it, the preferred one first. */
+/* The routes of a device, the preferred one first. */
 typedef struct kdl_device_routes {
   size_t count; /* at least 1 */
   kdl_device_spec specs[KDL_LIMIT_ROUTES];
@@ -105,30 +104,29 @@ typedef struct kdl_device_routes {
 /* Prints the line; always fits in KDL_SPEC_LINE. */
 void kdl_device_spec_print(const kdl_device_spec *spec, kdl_out *out);
 
-/* The driver's version as KDL_VERSION_OF, for CUDA and HIP; 0 where it is not known. */
+/* The driver's version as KDL_VERSION_OF, for CUDA and HIP; 0 where it is unknown. */
 uint32_t kdl_device_spec_driver(const kdl_device_spec *spec);
 
-/* A device in a few words, for messages: a spec's full line is for programs. This is
- * "cuda:sm_90", "hip:gfx90a:sramecc+:xnack-", "host:x86-64-v4": the backend, and the arch without
- * the features that a CPU's has behind it. */
+/* The device's short form for messages: backend and arch, without a CPU's features: "cuda:sm_90",
+ * "hip:gfx90a:sramecc+:xnack-", "host:x86-64-v4". */
 void kdl_device_spec_summary(const kdl_device_spec *spec, kdl_out *out);
 
-/* The same with the name, where it is known: "cuda:sm_90 (NVIDIA H200)". */
+/* The same with the name, if known: "cuda:sm_90 (NVIDIA H200)". */
 void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices as users write them                                                                  */
 
-/* The names of the few devices that stand for their architectures, NULL behind the last. */
+/* The names of typical devices of each architecture; NULL after the last. */
 const char *kdl_typical_device_at(size_t index);
 
-/* The one name that a misspelt one can have meant, or NULL. */
+/* The only name that a misspelled one may mean, or NULL. */
 const char *kdl_named_device_suggest(kdl_string name);
 
-/* Reads what a user wrote for a device: specs, of which the first needs no backend where its
- * architecture has but one ("sm_90"), `NAME [KEY=VALUE]... [| spec]...` where keys and routes
- * replace what the named device has, or `@FILE` or `@FILE#INDEX` for a file that `kdl devices
- * --json` wrote. No driver is loaded. What is in *out_routes after a failure has no meaning. */
+/* Parses a device as users write it: specs, of which the first needs no backend if only one has its
+ * architecture ("sm_90"); `NAME [KEY=VALUE]... [| spec]...`, where keys and routes replace those of
+ * the named device; or `@FILE` or `@FILE#INDEX` for a file of `kdl devices --json`. Loads no
+ * driver. After a failure *out_routes is undefined. */
 kdl_status kdl_device_routes_resolve(const char *text, kdl_device_routes *out_routes);
 
 /* The preferred route alone. */
@@ -137,16 +135,15 @@ kdl_status kdl_device_spec_resolve(const char *text, kdl_device_spec *out_spec);
 /* ------------------------------------------------------------------------------------------ */
 /* This CPU                                                                                     */
 
-/* Fills what is known of it, lowered to KDL_CPU where that is set. KDL_UNSUPPORTED where there are
- * no images for its architecture, KDL_BAD_CALL where KDL_CPU is no CPU that this one can stand for.
- */
+/* Describes this CPU, lowered to KDL_CPU if that is set. KDL_UNSUPPORTED where there are no images
+ * for its architecture, KDL_BAD_CALL where KDL_CPU has features that it lacks. */
 kdl_status kdl_cpu_describe(kdl_device_spec *spec);
 
 /* ------------------------------------------------------------------------------------------ */
 /* This machine                                                                                 */
 
 /*
- * What is here: the CPU, and what each driver shows.
+ * Discovery: the CPU, and the devices of each driver.
  *
  *     kdl_discovery *found;
  *     if (kdl_discover(NULL, &found) == KDL_OK) {
@@ -156,31 +153,31 @@ kdl_status kdl_cpu_describe(kdl_device_spec *spec);
  *     }
  *
  * A driver that is missing, too old, broken, failing, without devices or not answering is a line in
- * the reports; it is never an error and keeps no other from being found. No context is created and
- * no permission requested. Vendors' own variables (CUDA_VISIBLE_DEVICES and the like) are obeyed by
- * their drivers; the reports name those that are set.
+ * the reports; it is never an error and does not affect the others. No context is created and no
+ * permission requested. Drivers obey their vendors' variables (CUDA_VISIBLE_DEVICES and others);
+ * the reports name those that are set.
  */
 
 typedef enum kdl_driver_state {
   KDL_DRIVER_USABLE,
   KDL_DRIVER_MISSING,    /* not installed                                  */
-  KDL_DRIVER_BROKEN,     /* there, but the system cannot load it           */
+  KDL_DRIVER_BROKEN,     /* installed, but the system cannot load it */
   KDL_DRIVER_INCOMPLETE, /* loaded, but too old: it lacks an entry point   */
   KDL_DRIVER_FAILED,     /* it did not initialise                          */
-  KDL_DRIVER_NO_DEVICE,  /* it works and sees no device                    */
+  KDL_DRIVER_NO_DEVICE,  /* it works and has no device */
   KDL_DRIVER_SILENT,     /* it did not answer in time                      */
 } kdl_driver_state;
 
 /* "usable", "missing", "broken", "incomplete", "failed", "no_device", "silent" */
 const char *kdl_driver_state_name(kdl_driver_state state);
 
-/* What became of one driver. */
+/* The result of querying one driver. */
 typedef struct kdl_driver_report {
   kdl_backend backend;
   kdl_driver_state state;
   char library[64]; /* the one that was opened, or the first that was tried; "" for the host */
-  char words[320];  /* why it is not usable, or what is to be known of it; may be "" */
-  char limits[160]; /* the vendor's variables in force, as "CUDA_VISIBLE_DEVICES=0" */
+  char words[320];  /* why it is not usable, or a remark; may be "" */
+  char limits[160]; /* the vendor's variables that are set, as "CUDA_VISIBLE_DEVICES=0" */
   size_t device_count;
 } kdl_driver_report;
 
@@ -191,46 +188,45 @@ typedef struct kdl_found_device {
 } kdl_found_device;
 
 typedef struct kdl_discovery {
-  kdl_device_spec *routes; /* those of one device together, or, alone, as drivers gave them */
+  kdl_device_spec *routes; /* grouped by device or, with routes_only, as drivers listed them */
   size_t route_count;
   kdl_found_device *devices; /* in the default order: discrete GPUs, integrated ones, CPUs */
   size_t device_count;
-  kdl_driver_report reports[KDL_BACKEND_COUNT]; /* one for each backend that was asked */
+  kdl_driver_report reports[KDL_BACKEND_COUNT]; /* one for each backend that was queried */
   size_t report_count;
 } kdl_discovery;
 
 typedef struct kdl_discover_opts kdl_discover_opts; /* lib/registry/discover.h */
 
-/* Opens the drivers' libraries in the calling thread, asks the drivers at the same time, each in a
- * thread of its own, and does the same with OpenCL behind the others; a driver that does not answer
- * within the timeout, by default KDL_DISCOVER_TIMEOUT_MS, is left behind in its thread. One driver
- * without a timeout is asked by the calling thread. `opts` may be NULL. Fails only when out of
- * memory. */
+/* Opens the drivers' libraries on the calling thread, then queries the drivers in parallel, each on
+ * a thread, and OpenCL after the others. A driver that does not answer within the timeout, by
+ * default KDL_DISCOVER_TIMEOUT_MS, is abandoned with its thread. A single driver without a timeout
+ * is queried on the calling thread. `opts` may be NULL. Fails only when out of memory. */
 kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found);
 
 /* NULL is allowed. */
 void kdl_discovery_free(kdl_discovery *found);
 
-/* The document of `kdl devices --json`; docs/devices.md specifies it. */
+/* Writes the document of `kdl devices --json`: docs/devices.md. */
 void kdl_discovery_write_json(const kdl_discovery *found, FILE *file);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Routes of a kdl_device                                                                       */
 
-/* The spec of a route as it is now: once AMX was refused, without it. */
+/* The current spec of a route: without AMX once that was refused. */
 const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t route);
 
-/* The route's spec as text, as it was found or described. */
+/* The route's original spec as text. */
 const char *kdl_device_route_line(const kdl_device *device, size_t route);
 
 size_t kdl_device_route_count(const kdl_device *device);
 
-/* Whether the device takes an image of a catalog (lib/inspect/catalog.h) through the route. */
+/* Whether the device admits an image of a catalog (lib/inspect/catalog.h) through the route. */
 bool kdl_device_route_admits(const kdl_device *device, size_t route,
                              const struct kdl_catalog *catalog, size_t image);
 
-/* Asks for everything that the device has and that needs to be asked for, on behalf of code that is
- * yet to be compiled for it. kdl_device_route_spec then gives what was granted. */
+/* Requests all permissions for the device's features, for code that will be compiled for it.
+ * kdl_device_route_spec then gives what was granted. */
 void kdl_device_permit_all(kdl_device *device, size_t route);
 
 #endif

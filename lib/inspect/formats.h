@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The formats that images are written in, read forward without allocating: SPIR-V's instructions,
+/* Readers of the formats inside images, forward and without allocation: SPIR-V's instructions,
  * LLVM's bitstream, MessagePack. */
 #ifndef KDL_INSPECT_FORMATS_H
 #define KDL_INSPECT_FORMATS_H
@@ -49,17 +49,17 @@ static inline uint32_t kdl_spirv_operand(const kdl_spirv *m, uint32_t index) {
   return kdl_spirv_word(m, m->start + index);
 }
 
-/* Stands before the first instruction. */
+/* Starts before the first instruction. */
 kdl_status kdl_spirv_open(const uint8_t *data, size_t size, kdl_spirv *out_module);
 
 /* Steps to the next instruction; false at the end, or on failure. */
 bool kdl_spirv_next(kdl_spirv *m, kdl_status *status);
 
-/* The same, but the end is the first function: what declares stands before it (SPIR-V
- * specification, "Logical Layout of a Module"). */
+/* The same, but ends at the first function: all declarations precede it (SPIR-V specification,
+ * "Logical Layout of a Module"). */
 bool kdl_spirv_next_declaration(kdl_spirv *m, kdl_status *status);
 
-/* Fails where the current instruction has less than `least` words. */
+/* Fails where the current instruction has fewer than `least` words. */
 kdl_status kdl_spirv_expect(const kdl_spirv *m, const char *instruction, unsigned least);
 
 /* Steps to the next OpEntryPoint of a kernel; *out_name.data is NULL after the last. */
@@ -70,8 +70,8 @@ kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name);
 
 /*
  * LLVM's bitstream container format, read forward ("LLVM Bitcode File Format"). Blocks are skipped
- * unless entered, records are read operand by operand, and abbreviations are kept as the places of
- * their definitions, so that nothing is allocated.
+ * unless entered, records are read operand by operand, and abbreviations are stored as the
+ * positions of their definitions, so that nothing is allocated.
  *
  *     kdl_bitstream stream;
  *     kdl_bitblock top, module;
@@ -79,7 +79,7 @@ kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name);
  *     status = kdl_bitstream_open(data, size, &stream, &top);
  *     while (status == KDL_OK) {
  *       status = kdl_bitstream_next(&stream, &top, &entry);
- *       ... entry.kind says: a block, which kdl_bitstream_enter opens, a record, or the end
+ *       ... entry.kind: a block, which kdl_bitstream_enter opens, a record, or the end
  *     }
  */
 
@@ -97,18 +97,18 @@ typedef enum kdl_bitencoding {
 
 typedef struct kdl_bitoperand {
   kdl_bitencoding encoding;
-  uint64_t value; /* of a literal, else the width in bits */
+  uint64_t value; /* value of a literal, else the width in bits */
 } kdl_bitoperand;
 
 typedef struct kdl_bitstream {
   const uint8_t *data; /* from the stream's magic on */
-  uint64_t base;       /* where that lies in the image, for messages */
+  uint64_t base;       /* offset of `data` in the image, for messages */
   uint64_t end;        /* in bits, as `at` */
   uint64_t at;
-  bool overrun; /* a read went beyond the end; everything after it reads as nothing */
+  bool overrun; /* a read went beyond the end; all later reads give 0 */
 
-  /* The record under way: operands of its abbreviation not reached yet, and what is left of the
-   * one that is. A scalar is an array of one. */
+  /* The current record: the remaining operands of its abbreviation, and the rest of the current
+   * one. A scalar is an array of one. */
   uint64_t operands_at;
   uint64_t operands_left;
   kdl_bitoperand element;
@@ -139,15 +139,15 @@ typedef struct kdl_bitentry {
   uint64_t end;
 } kdl_bitentry;
 
-/* Opens the stream behind an optional wrapper header; *out_top is the level of its outer blocks. */
+/* Opens the stream after an optional wrapper header; *out_top is the level of its outer blocks. */
 kdl_status kdl_bitstream_open(const uint8_t *data, size_t size, kdl_bitstream *out_stream,
                               kdl_bitblock *out_top);
 
-/* The next block or record of `block`; what is left of the record before is skipped. Definitions of
- * abbreviations and BLOCKINFO are taken in on the way. */
+/* The next block or record of `block`; skips the rest of the preceding record. Also reads
+ * definitions of abbreviations and BLOCKINFO. */
 kdl_status kdl_bitstream_next(kdl_bitstream *stream, kdl_bitblock *block, kdl_bitentry *out_entry);
 
-/* Opens the block an entry stands for. It is walked to its end, or left. */
+/* Opens the block of an entry. */
 kdl_status kdl_bitstream_enter(kdl_bitstream *stream, const kdl_bitentry *entry,
                                kdl_bitblock *out_block);
 void kdl_bitstream_leave(kdl_bitstream *stream, const kdl_bitblock *block);
@@ -155,13 +155,13 @@ void kdl_bitstream_leave(kdl_bitstream *stream, const kdl_bitblock *block);
 /* The record's next operand, or false after the last. */
 bool kdl_bitstream_value(kdl_bitstream *stream, uint64_t *out_value);
 
-/* How many operands certainly follow: those of the array or blob that is next. */
+/* The number of operands in the next array or blob. */
 uint64_t kdl_bitstream_left(kdl_bitstream *stream);
 
-/* The next operands as bytes; false where there are fewer, or one does not fit into a byte. */
+/* Reads the next operands as bytes; false where there are fewer, or one exceeds a byte. */
 bool kdl_bitstream_bytes(kdl_bitstream *stream, uint8_t *out, uint64_t count);
 
-/* The blob that is next, in place; NULL where the next operand is none. */
+/* The next blob, in place; NULL where the next operand is not a blob. */
 const uint8_t *kdl_bitstream_blob(kdl_bitstream *stream, uint64_t *out_size);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -169,7 +169,7 @@ const uint8_t *kdl_bitstream_blob(kdl_bitstream *stream, uint64_t *out_size);
 
 /*
  * MessagePack, read forward one item at a time: an array or map gives its count, and its elements
- * follow as items of their own. No recursion, no allocation.
+ * are the next items. No recursion, no allocation.
  *
  *     kdl_msgpack reader = {data, size, 0, 0};
  *     kdl_msgpack_item item;
@@ -188,7 +188,7 @@ typedef struct kdl_msgpack {
   const uint8_t *data;
   size_t size;
   size_t at;
-  uint64_t base; /* where `data` lies in the image, for messages */
+  uint64_t base; /* offset of `data` in the image, for messages */
 } kdl_msgpack;
 
 typedef struct kdl_msgpack_item {
@@ -200,8 +200,8 @@ typedef struct kdl_msgpack_item {
   uint64_t value;
 } kdl_msgpack_item;
 
-/* Reads one item. A count that cannot fit into the bytes left is refused, since every element takes
- * at least one. */
+/* Reads one item. Refuses a count that exceeds the remaining bytes, because every element takes at
+ * least one. */
 kdl_status kdl_msgpack_next(kdl_msgpack *reader, kdl_msgpack_item *out_item);
 
 /* Skips one item with everything in it. */

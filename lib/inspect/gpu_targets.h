@@ -16,9 +16,9 @@ typedef struct kdl_amdgcn_processor {
   uint8_t mach;     /* EF_AMDGPU_MACH in e_flags */
   bool has_xnack;
   bool has_sramecc;
-  char line[5];            /* "gcn", "cdna", "rdna": minima are compared within one; "" for none */
-  uint8_t generation;      /* 2 for cdna2; 0 where the line has none */
-  uint8_t generic;         /* the generic processor it belongs to, or is: a row number */
+  char line[5];       /* "gcn", "cdna", "rdna": min_gfx compares within one line; "" for none */
+  uint8_t generation; /* 2 for cdna2; 0 where the line has none */
+  uint8_t generic;    /* index of the generic processor that it belongs to, or is */
   uint8_t generic_version; /* the first version of it that covers this processor */
   uint64_t tokens;
 } kdl_amdgcn_processor;
@@ -26,7 +26,7 @@ typedef struct kdl_amdgcn_processor {
 /* NULL where there is none of that name. */
 const kdl_amdgcn_processor *kdl_amdgcn_find(kdl_string name);
 
-/* All of them, generic processors last: for tests and listings. NULL behind the last. */
+/* All processors, generic ones last; NULL after the last. For tests and listings. */
 const kdl_amdgcn_processor *kdl_amdgcn_at(size_t index);
 
 /* The generic processor of that row number; NULL for KDL_AMDGCN_NO_GENERIC. */
@@ -37,7 +37,7 @@ static inline bool kdl_amdgcn_is_generic(const kdl_amdgcn_processor *processor) 
 }
 
 typedef enum kdl_amdgcn_setting {
-  KDL_AMDGCN_ANY = 0, /* not said: an image that works either way */
+  KDL_AMDGCN_ANY = 0, /* unspecified: the image works with both settings */
   KDL_AMDGCN_OFF,
   KDL_AMDGCN_ON,
 } kdl_amdgcn_setting;
@@ -48,22 +48,22 @@ typedef struct kdl_amdgcn_id {
   kdl_amdgcn_setting xnack;
 } kdl_amdgcn_id;
 
-/* Features may stand in any order, each once, and only where the processor has them. An HSA name
- * ("amdgcn-amd-amdhsa--gfx90a:xnack+") is taken as well. */
+/* Features may be in any order, each once, and only those of the processor. Also accepts an HSA
+ * name ("amdgcn-amd-amdhsa--gfx90a:xnack+"). */
 bool kdl_amdgcn_parse(kdl_string text, kdl_amdgcn_id *out_id, kdl_parse_error *out_error);
 
 /* The canonical form: features in alphabetical order. */
 void kdl_out_amdgcn(kdl_out *out, const kdl_amdgcn_id *id);
 
-/* As a number: the line, then the version, so that neighbours are near. Not for generics. */
+/* As a number: the line, then the version, so that neighbours are close. Not for generics. */
 uint32_t kdl_amdgcn_arch(const kdl_amdgcn_processor *processor);
 
-/* min_gfx: a processor, and its family tag behind a colon: gfx90a:cdna2. The tag may be left out;
- * if it is there it must be the processor's own. */
+/* min_gfx: a processor, optionally with its line and generation after a colon: gfx90a:cdna2. These
+ * must be the processor's own. */
 bool kdl_amdgcn_parse_min(kdl_string text, const kdl_amdgcn_processor **out_processor,
                           kdl_parse_error *out_error);
 
-/* The architectures from the processor to the end of its line: what satisfies it as a minimum. */
+/* The range of architectures that satisfy the processor as a minimum: to the end of its line. */
 void kdl_amdgcn_min_range(const kdl_amdgcn_processor *processor, uint32_t *out_lo,
                           uint32_t *out_hi);
 
@@ -71,7 +71,7 @@ void kdl_amdgcn_min_range(const kdl_amdgcn_processor *processor, uint32_t *out_l
 /* NVIDIA's architectures and PTX versions                                                      */
 
 typedef struct kdl_nvptx_arch {
-  uint16_t number; /* as spelled: 90 for sm_90a */
+  uint16_t number; /* as written: 90 for sm_90a */
   uint8_t major;   /* the compute capability: sm_101 is 11.0, see the table of renamed parts */
   uint8_t minor;
   char suffix;     /* 'a', 'f' or 0 */
@@ -81,32 +81,32 @@ typedef struct kdl_nvptx_arch {
 
 bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error *out_error);
 
-/* 90 is 9.0, 121 is 12.1; false over 2559. Renamed parts get their present number. */
+/* 90 is 9.0, 121 is 12.1; false above 2559. Renamed parts get their current number. */
 bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_minor);
 
-/* Whether a cubin for that arch is for the device's major version, or does not say. */
+/* Whether a cubin for that arch may match the device's major version; true for an unknown arch. */
 bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch);
 
-/* Whether binary compatibility stops at this part: it runs cubins built for it and no others. */
+/* Whether the part runs only cubins that were built for it. */
 bool kdl_nvptx_is_tegra(unsigned major, unsigned minor);
 
-/* The CUDA version from which a Tegra part's driver takes cubins of desktop parts too, or 0. The
- * capability as 0x0807. */
+/* The CUDA version from which a Tegra part's driver also takes cubins of desktop parts, or 0.
+ * `capability` is 0x0807 for 8.7. */
 uint32_t kdl_nvptx_desktop_driver(uint32_t capability);
 
-/* The first PTX ISA version that knows the target; 0 where none is known. Versions as
+/* The first PTX ISA version that supports the target; 0 where it is unknown. Versions are
  * KDL_VERSION_OF of lib/inspect/targets.h. */
 uint32_t kdl_nvptx_first_ptx(const kdl_nvptx_arch *arch);
 
-/* The numbers of all parts with a suffix of 'a', 'f' or none (0), 0 behind the last: for tests and
- * listings. Renamed parts are there under their present number alone. */
+/* The numbers of all parts with the suffix 'a', 'f' or none (0); 0 after the last. For tests and
+ * listings. Renamed parts have their current number only. */
 uint16_t kdl_nvptx_number_at(char suffix, size_t index);
 
-/* The newest PTX ISA version a driver of that CUDA version knows. A CUDA version later than the
- * table's last row knows at least what that row says. */
+/* The newest PTX ISA version that a driver of that CUDA version supports. Versions after the
+ * table's last row support at least that row's. */
 uint32_t kdl_nvptx_ptx_of_cuda(uint32_t cuda);
 
-/* The first CUDA version that knows the PTX ISA version; 0 where none is known. */
+/* The first CUDA version that supports the PTX ISA version; 0 where it is unknown. */
 uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -115,7 +115,7 @@ uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx);
 typedef struct kdl_intel_ip {
   uint8_t architecture;
   uint8_t release;
-  uint8_t revision; /* of at most 63 */
+  uint8_t revision; /* at most 63 */
 } kdl_intel_ip;
 
 /* "12.60.7", "pvc", "intel_gpu_pvc", "0x030f0007". */
@@ -127,7 +127,7 @@ uint32_t kdl_intel_number(kdl_intel_ip ip);
 /* An acronym for it, or NULL. */
 const char *kdl_intel_acronym(kdl_intel_ip ip);
 
-/* All acronyms, one for each IP version, NULL behind the last: for tests and listings. */
+/* All acronyms, one per IP version; NULL after the last. For tests and listings. */
 const char *kdl_intel_acronym_at(size_t index);
 
 /* "12.60.7 (pvc)" */

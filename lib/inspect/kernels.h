@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What an image shows of one of its kernels: parameters, and how it is launched. Pure functions
- * over memory: no allocation, no I/O, no trust in any length. */
+/* Parameters and launch properties of a kernel, read from its image. Pure functions over memory: no
+ * allocation, no I/O, no trust in any length. */
 #ifndef KDL_INSPECT_KERNELS_H
 #define KDL_INSPECT_KERNELS_H
 
@@ -14,8 +14,8 @@
 /* Parameters                                                                                   */
 
 /*
- * The parameters of one kernel, as far as the image itself shows them: to check what a signature
- * claims, and to launch a kernel without a description.
+ * The parameters of one kernel, as far as the image contains them: to check a signature, and to
+ * launch a kernel without one.
  *
  *     static int count_bytes(void *user, const kdl_image_param *param) {
  *       *(size_t *)user += param->size;
@@ -23,27 +23,27 @@
  *     }
  *     kdl_image_read_params(KDL_IMAGE_CUBIN, data, size, KDL_TEXT("saxpy"), count_bytes, &total);
  *
- * What is shown differs. Every format below shows how many parameters there are, and their sizes:
+ * All formats below contain the number of parameters and their sizes. They differ in the rest:
  *
  *            offsets         kinds
- *     PTX    by C's layout   floats; integers and pointers, unless they have the size of both
- *     cubin  yes             pointers, where ptxas was told of them; nothing else
+ *     PTX    by C's layout   floats; integers and pointers, unless they have the same size
+ *     cubin  yes             pointers, if the PTX declares them; nothing else
  *     AMD    yes             pointers and values
  *     SPIR-V no              all
- *     CL     no              all, where the types are those of the language
- *     zebin  no              pointers and values; nothing of those that the kernel does not use
+ *     CL     no              all built-in types
+ *     zebin  no              pointers and values; nothing for unused parameters
  *
- * Host code, LLVM and NVIDIA bitcode do not tell, or not in a form that is read here.
+ * Parameters of host code, LLVM bitcode and NVIDIA's link-time IR are not read.
  */
 
 typedef enum kdl_image_param_kind {
-  KDL_IMAGE_PARAM_BYTES,   /* nothing is shown but the size: anything that has it */
-  KDL_IMAGE_PARAM_VALUE,   /* no pointer: a number or a structure                 */
-  KDL_IMAGE_PARAM_INTEGER, /* of either sign: no format tells them apart          */
+  KDL_IMAGE_PARAM_BYTES,   /* only the size is known */
+  KDL_IMAGE_PARAM_VALUE,   /* not a pointer: a number or a structure */
+  KDL_IMAGE_PARAM_INTEGER, /* signed or unsigned: no format distinguishes them */
   KDL_IMAGE_PARAM_FLOAT,
   KDL_IMAGE_PARAM_POINTER,
-  KDL_IMAGE_PARAM_OPAQUE, /* an image, a sampler, ..., or not told */
-  KDL_IMAGE_PARAM_GROUP,  /* group memory, for which a launch has a size and no argument */
+  KDL_IMAGE_PARAM_OPAQUE, /* an image, a sampler, ..., or unknown */
+  KDL_IMAGE_PARAM_GROUP,  /* group memory: a launch has a size for it, not an argument */
 } kdl_image_param_kind;
 
 #define KDL_NO_OFFSET UINT32_MAX
@@ -51,42 +51,39 @@ typedef enum kdl_image_param_kind {
 typedef struct kdl_image_param {
   uint32_t index; /* 0 for the first */
   kdl_image_param_kind kind;
-  uint32_t size; /* bytes; 0 for group memory, and where the format gives none: for what is opaque,
-                    and in zebins for structures */
+  uint32_t size;   /* bytes; 0 for group memory, opaque ones, and structures in zebins */
   uint32_t offset; /* in the block of arguments; KDL_NO_OFFSET where the format has none */
-  bool is_rounded; /* the size is that of its place, a multiple of 4, and may be less */
+  bool is_rounded; /* the size is rounded up to a multiple of 4 */
 } kdl_image_param;
 
 /* More parameters are refused. CUDA's 32,764 bytes of arguments are 4,095 pointers; the longest
  * lists in NVIDIA's own libraries are below 100. */
 enum { KDL_IMAGE_PARAM_LIMIT = 1024 };
 
-/* Calls `visit` for each parameter, in order; non-zero stops. What a launcher adds on its own
- * behalf (AMD's hidden arguments) is no parameter. Fails with KDL_NO_MATCH where the image defines
- * no kernel of that name, KDL_UNSUPPORTED where this kind of image does not tell, and KDL_BAD_FILE,
- * with a message as from kdl_image_read_target, where it contradicts its format; that may turn out
- * after some were visited. */
+/* Calls `visit` for each parameter, in order; non-zero stops. Arguments that a launcher adds (AMD's
+ * hidden ones) are no parameters. KDL_NO_MATCH where the image has no such kernel, KDL_UNSUPPORTED
+ * where its kind has no parameters that can be read, KDL_BAD_FILE, with a message as from
+ * kdl_image_read_target, where it contradicts its format, perhaps after some visits. */
 typedef int kdl_visit_param(void *user, const kdl_image_param *param);
 kdl_status kdl_image_read_params(kdl_image_kind kind, const void *data, size_t size,
                                  kdl_string kernel, kdl_visit_param *visit, void *user);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Geometry: how an image wants a kernel to be launched                                         */
+/* Geometry                                                                                     */
 
-/* Zeros where the image does not say. */
+/* Zeros where the image declares none. */
 typedef struct kdl_image_geometry {
-  uint32_t block[3]; /* work-items in a group: the only number that works */
+  uint32_t block[3]; /* work-items in a group: the only size that works */
   uint32_t tile[3];  /* work-items of the problem that a group covers */
 } kdl_image_geometry;
 
-/* Whether images of this kind can say anything. Host code does by <kdl/host_abi.h>, AMD code
- * objects by `.reqd_workgroup_size`, SPIR-V by `LocalSize`, zebins in `.ze_info`. OpenCL C may, by
- * an attribute whose numbers can be macros, which is not read; machine code and PTX for NVIDIA
- * leave it to the driver to refuse. */
+/* Whether images of this kind can declare a geometry: host code by <kdl/host_abi.h>, AMD code
+ * objects by `.reqd_workgroup_size`, SPIR-V by `LocalSize`, zebins in `.ze_info`. The attribute of
+ * OpenCL C is not read, because its numbers may be macros; for NVIDIA's code the driver refuses a
+ * wrong block. */
 bool kdl_image_has_geometry(kdl_image_kind kind);
 
-/* An image that contradicts its format, or has no such kernel, says nothing: that shows when it is
- * loaded. */
+/* Zeros for a damaged image or an unknown kernel: loading reports these. */
 kdl_image_geometry kdl_image_read_geometry(kdl_image_kind kind, const void *data, size_t size,
                                            kdl_string kernel);
 
@@ -94,28 +91,28 @@ kdl_image_geometry kdl_image_read_geometry(kdl_image_kind kind, const void *data
 /* AMD code objects: how one is loaded, and a kernel of it launched                             */
 
 typedef struct kdl_image_limits {
-  uint32_t block[3];  /* the only one it was compiled for; 0: any */
-  uint32_t max_block; /* work-items in a group; 0: not said */
-  uint32_t shared;    /* bytes of group memory of its own */
+  uint32_t block[3];  /* the only block it was compiled for; 0: any */
+  uint32_t max_block; /* work-items in a group; 0: unknown */
+  uint32_t shared;    /* bytes of static group memory */
 } kdl_image_limits;
 
-/* Zeros where the code object has no metadata or does not say. Fails with KDL_NO_MATCH where the
- * metadata knows no kernel of that name, and KDL_BAD_FILE where it contradicts its format. */
+/* Zeros where the metadata is absent or incomplete. KDL_NO_MATCH where the metadata has no such
+ * kernel, KDL_BAD_FILE where it contradicts its format. */
 kdl_status kdl_amdgpu_read_limits(const void *data, size_t size, kdl_string kernel,
                                   kdl_image_limits *out_limits);
 
-/* Fails with KDL_BAD_FILE where the code object is stripped: HIP looks for `.symtab` and `.strtab`
- * by their names, and the process ends in a segmentation fault where they are missing. */
+/* KDL_BAD_FILE for a stripped code object: HIP looks up `.symtab` and `.strtab` by name, and
+ * crashes if they are missing. */
 kdl_status kdl_amdgpu_check_symbols(const void *data, size_t size);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Names of OpenCL C                                                                            */
 
-/* Before the name of a kernel which a driver has a function of its own for: what is `dot` to all
- * others is `kdl_cl_dot` in the text. */
+/* A prefix for kernels whose names collide with a driver's function: the kernel `dot` is
+ * `kdl_cl_dot` in the text. */
 #define KDL_OPENCL_C_PREFIX "kdl_cl_"
 
-/* A type of OpenCL C by its name, "uint" or "float4": its kind and size. False where it is none. */
+/* Kind and size of an OpenCL C type by its name, "uint" or "float4". False for other names. */
 bool kdl_opencl_c_type(kdl_string name, kdl_image_param *out_param);
 
 #endif

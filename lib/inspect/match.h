@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Whether an image of which only a description is known would run on a device. */
+/* Whether an image would run on a device, from its description alone. */
 #ifndef KDL_INSPECT_MATCH_H
 #define KDL_INSPECT_MATCH_H
 
@@ -13,7 +13,7 @@
 
 struct kdl_device_spec;
 
-/* What an image's metadata says of it. Nothing is copied. */
+/* The description of an image by its metadata. Nothing is copied. */
 typedef struct kdl_image_claim {
   kdl_image_kind kind;
   kdl_string triple;
@@ -25,17 +25,17 @@ typedef struct kdl_image_claim {
 
 typedef struct kdl_claim_match {
   kdl_image_kind kind; /* made precise by the triple: an AMD "object" is HSACO */
-  uint64_t rank;       /* of the images that run on a device, the highest goes first */
+  uint64_t rank;       /* of the images that run on a device, the highest is first */
   const char *fit;     /* "exact", "lower minor", ...; NULL where it does not run */
-  const char *reason;  /* where it does not: the code of the first reason */
+  const char *reason;  /* the code of the first reason where it does not run */
 } kdl_claim_match;
 
-/* Fails where the spec's arch or tokens are wrong, which parsing and discovery rule out. */
+/* Fails where the spec's arch or tokens are wrong, which parsing and discovery exclude. */
 kdl_status kdl_claim_fit(const kdl_image_claim *image, const struct kdl_device_spec *device,
                          kdl_claim_match *out_match);
 
-/* Whether code for a CPU needs features that its claim does not have. False where one of them
- * cannot be read, and where they are of different families. */
+/* Whether code for a CPU needs features that its claim lacks. False where one of them cannot be
+ * read, or the families differ. */
 bool kdl_claim_lacks_features(const kdl_image_claim *claim, const kdl_image_claim *needed);
 
 #endif

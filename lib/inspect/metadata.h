@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The keys of an image's metadata (docs/metadata.md): their names, and what their values say. */
+/* The keys of an image's metadata (docs/metadata.md): names and values. */
 #ifndef KDL_INSPECT_METADATA_H
 #define KDL_INSPECT_METADATA_H
 
@@ -13,9 +13,8 @@
 /* Images                                                                                       */
 
 /*
- * Keys that say more of an image than its triple and arch. All are optional; an absent key is no
- * constraint. A must-check key whose value cannot be read makes the image ineligible; a may-use key
- * whose value cannot be read is as good as absent.
+ * Keys beyond triple and arch. All are optional; an absent key is no constraint. An unreadable
+ * value of a must-check key makes the image ineligible; that of a may-use key counts as absent.
  */
 
 typedef enum kdl_key {
@@ -35,23 +34,22 @@ typedef struct kdl_key_row {
 
 const kdl_key_row *kdl_key_get(kdl_key key);
 
-/* KDL_KEY_COUNT where the name is none of them. */
+/* KDL_KEY_COUNT for an unknown name. */
 kdl_key kdl_key_find(kdl_string name);
 
-/* One value by itself, for tools that write or verify it. The position is in the value. */
+/* Checks one value, for tools that write or verify it. The position is in the value. */
 bool kdl_metadata_check(kdl_key key, kdl_string value, kdl_parse_error *out_error);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
 /*
- * The per-kernel key: kdl.kernel.NAME says that the image holds the kernel NAME, what its
- * parameters are and how it wants to be launched.
+ * The per-kernel key: kdl.kernel.NAME means that the image holds the kernel NAME. Its value has the
+ * parameters and launch properties.
  *
  *     kdl.kernel.saxpy = "sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1; tile=256x1x1; rev=1"
  *
- * Fields are separated by ';', may be left out, and come in any order. Fields this version does not
- * know are kept and ignored.
+ * Fields are separated by ';', optional, and in any order. Unknown fields are kept and ignored.
  */
 
 typedef enum kdl_kernel_field {
@@ -69,8 +67,8 @@ typedef enum kdl_kernel_field {
   KDL_KERNEL_FIELD_COUNT,
 } kdl_kernel_field;
 
-/* What was read; strings lie in the parsed text. Fields that are absent hold what their absence
- * means: 0, or 1x1x1 for extents. */
+/* A parsed key; strings point into the text. Absent fields have their default: 0, or 1x1x1 for
+ * extents. */
 typedef struct kdl_kernel_key {
   kdl_string text;
   unsigned present; /* 1 << kdl_kernel_field */
@@ -85,7 +83,7 @@ typedef struct kdl_kernel_key {
   uint32_t coop;
   uint32_t subgroup;
   uint32_t rev;
-  kdl_string constants; /* numbers of parameters, from 0 */
+  kdl_string constants; /* indices of parameters, from 0 */
 } kdl_kernel_key;
 
 static inline bool kdl_kernel_has(const kdl_kernel_key *key, kdl_kernel_field field) {
@@ -104,18 +102,18 @@ typedef enum kdl_param_kind {
 
 typedef struct kdl_param {
   kdl_param_kind kind;
-  uint32_t size;  /* bytes; 0 for pointers, whose size is the target's */
-  uint32_t align; /* likewise */
+  uint32_t size;  /* bytes; 0 for pointers, whose size depends on the target */
+  uint32_t align; /* bytes; 0 for pointers */
   kdl_string text;
 } kdl_param;
 
-/* Steps through a signature: *at starts at 0. False at its end, and where it is malformed; then
- * *at is not the signature's length, and `out_error` says what is wrong. */
+/* Iterates over a signature: *at starts at 0. False at its end, and where it is malformed; then *at
+ * is not the signature's length, and `out_error` has the error. */
 bool kdl_signature_next(kdl_string sig, size_t *at, kdl_param *out_param,
                         kdl_parse_error *out_error);
 
-/* Whether two images may hold variants of one kernel: the parameters and the revision agree, as far
- * as both say them. */
+/* Whether the keys may be of variants of one kernel: parameters and revision are equal, as far as
+ * both have them. */
 bool kdl_kernel_is_variant(const kdl_kernel_key *a, const kdl_kernel_key *b);
 
 #endif

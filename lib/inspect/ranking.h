@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Which images of a library a device takes, in which order, and why not the others.
+ * Which images of a library a device admits, in which order, and why not the others.
  *
- * Every choice is a ranking: the images that a device would take for a kernel, best first, and
- * where asked for those that it refuses behind them, with reasons.
+ * A ranking lists the images that a device admits for a kernel, best first, and on request those
+ * that it refuses after them, with reasons.
  *
  *     kdl_query query = {.device = device, .kernel = KDL_TEXT("saxpy")};
  *     kdl_ranking *ranking;
@@ -43,7 +43,7 @@ bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
 
 struct kdl_device_spec;
 
-/* A device as the linker sees it: one that takes bitcode. free() it. */
+/* Creates a device that accepts bitcode, as for linking. free() it. */
 kdl_status kdl_select_device_create(const struct kdl_device_spec *spec,
                                     kdl_select_device **out_device);
 
@@ -59,12 +59,12 @@ kdl_device_traits kdl_select_device_traits(const kdl_select_device *device);
 /* ------------------------------------------------------------------------------------------ */
 /* Rankings                                                                                     */
 
-/* Which images a ranking has, and which of them are read for the names of their kernels where their
- * metadata does not have them. */
+/* Which images a ranking has, and which of them are read for kernel names that their metadata
+ * lacks. */
 typedef enum kdl_rank_scope {
   KDL_RANK_ELIGIBLE,  /* those that may run and hold the kernel; images that may run are read */
-  KDL_RANK_ALL,       /* all; the same are read */
-  KDL_RANK_ALL_NAMES, /* all; all are read, to know which hold the kernel */
+  KDL_RANK_ALL,       /* all; images that may run are read */
+  KDL_RANK_ALL_NAMES, /* all; all are read */
   KDL_RANK_RULES,     /* all; none is read */
 } kdl_rank_scope;
 
@@ -72,9 +72,9 @@ typedef struct kdl_query {
   const kdl_select_device *device;
   kdl_policy policy;
   kdl_rank_scope scope;
-  kdl_string kernel;      /* data NULL: any; images need not hold it */
-  kdl_string variant_tag; /* images with this tag go before all others; data NULL: none does */
-  const uint32_t *among;  /* images that take part; NULL: all */
+  kdl_string kernel;      /* data NULL: any kernel */
+  kdl_string variant_tag; /* images with this tag rank before all others; data NULL: no tag */
+  const uint32_t *among;  /* images to rank; NULL: all */
   size_t among_count;
 } kdl_query;
 
@@ -85,35 +85,35 @@ typedef struct kdl_candidate {
   uint8_t presence;  /* kdl_presence of the kernel */
   bool eligible;     /* may run, and holds the kernel */
   bool needs_amx;    /* lib/registry/amx_permission.h */
-  uint64_t order[2]; /* larger goes before */
+  uint64_t order[2]; /* larger is first */
   uint64_t reasons;  /* KDL_REASON bits; 0 = may run */
   uint64_t distance; /* how far from running; 0 = may run */
   kdl_string key;    /* the value of its key for the kernel; `data` is NULL where it has none */
   const char *fit;   /* "exact", "lower minor", ...; "" where its rule refuses the device */
 } kdl_candidate;
 
-/* Ranks: the eligible first, best first; then the others, those that hold the kernel before those
- * that do not, and the nearest to running first. The caller frees the ranking, whose query has the
- * caller's text. */
+/* Ranks: eligible images first, best first; then the others, those that hold the kernel before
+ * those that do not, the nearest to running first. The caller frees the ranking, whose query refers
+ * to the caller's text. */
 kdl_status kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_ranking **out_ranking);
 
-/* The same on one route of a device, which takes the place of the query's. */
+/* The same on one route of a device, which replaces the query's device. */
 kdl_status kdl_rank_on_route(kdl_catalog *catalog, const kdl_device *device, size_t route,
                              const kdl_query *query, kdl_ranking **out_ranking);
 
 size_t kdl_ranking_count(const kdl_ranking *ranking);
-size_t kdl_ranking_eligible(const kdl_ranking *ranking); /* of these */
+size_t kdl_ranking_eligible(const kdl_ranking *ranking); /* of all candidates */
 const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t position);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Why an image is where it is in a ranking                                                     */
+/* Explanations                                                                                 */
 
 enum { KDL_EXPLAIN_REASONS = 8, KDL_EXPLAIN_TEXT = 320 };
 
 typedef struct kdl_explained_reason {
   const char *code; /* "xnack_mismatch": stable, for programs */
   char words[KDL_EXPLAIN_TEXT];
-  char fix[KDL_EXPLAIN_TEXT]; /* "" where nothing short of another image or device would help */
+  char fix[KDL_EXPLAIN_TEXT]; /* "" where only another image or device would help */
 } kdl_explained_reason;
 
 typedef struct kdl_explanation {
@@ -122,12 +122,12 @@ typedef struct kdl_explanation {
   size_t reason_count;
 } kdl_explanation;
 
-/* An eligible image has a fit and no reasons; any other has at least one reason. The candidate is
- * one of a ranking that kdl_rank made. */
+/* An eligible image has a fit and no reasons; any other has at least one reason. The candidate must
+ * be one of the ranking. */
 void kdl_explain_candidate(const kdl_ranking *ranking, const kdl_candidate *candidate,
                            kdl_explanation *out_explanation);
 
-/* kdl_explain among these images alone, or all of them where `among` is NULL. */
+/* kdl_explain among these images, or among all if `among` is NULL. */
 kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char *kernel,
                                const kdl_select_opts *opts, const uint32_t *among,
                                size_t among_count,
@@ -137,46 +137,46 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
 /* Coverage                                                                                     */
 
 /*
- * What of a whole library runs on a device. A library may hold thousands of modules, of each of
- * which a device takes one image, or none: the verdict is how many modules and how many kernels
- * run.
+ * Coverage: how many modules and kernels of a library run on a device. A library may have thousands
+ * of modules, of each of which a device runs one image, or none.
  *
- * The inventory is made once, in time linear in the library, and reads the names of every image; a
- * verdict on one device is then linear in the number of names.
+ * The inventory is created once, in time linear in the library, and reads the names of every image.
+ * The coverage on one device is then linear in the number of names.
  */
 
 /* The catalog must outlive the inventory. */
 kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_inventory);
 void kdl_inventory_destroy(kdl_inventory *inventory);
 
-/* The distinct names of kernels, in the order in which they are first found. */
+/* The distinct names of kernels, in the order of first occurrence. */
 size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **out_names);
 
 typedef struct kdl_coverage {
-  size_t modules; /* that are there to run: objects for a device linker only where all are */
+  size_t modules; /* with images to run; input of a device linker counts only if there is nothing
+                     else */
   size_t modules_run;
   size_t kernels; /* distinct names in those modules */
   size_t kernels_run;
-  size_t kernels_native; /* of those that run: machine code, with nothing left to compile */
+  size_t kernels_native; /* of those that run: as machine code */
   size_t unreadable;     /* images of those modules whose kernels cannot be read */
   kdl_string missing;    /* a kernel that does not run; `data` NULL where all do */
   bool is_complete;
-  bool is_foreign; /* every image whose target is known is for other vendors' devices */
+  bool is_foreign; /* all images with a known target are for other vendors' devices */
 } kdl_coverage;
 
-/* What runs of a library, through the first route of the device that runs something.
+/* Computes the coverage of a library through the first route of the device that runs something.
  *
- * A module runs where one of its images does, a kernel where an image that holds it does. All is
- * complete where every kernel runs: a module may be there for other devices, and the same kernels
- * in another for this one. Modules count where their kernels cannot be told, or there are none. */
+ * A module runs if one of its images does, a kernel if an image that holds it does. The coverage is
+ * complete if every kernel runs: a module may be for other devices while another one has the same
+ * kernels for this device. Modules count if their kernels cannot be read, or if they have none. */
 kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
                             kdl_coverage *out_coverage, size_t *out_route);
 
-/* What does not run, and why. */
+/* A kernel or module that does not run, and why. */
 typedef struct kdl_shortfall {
-  kdl_string kernel; /* `data` NULL: a module whose kernels cannot be told, or that has none */
-  size_t image;      /* of those that hold it, the nearest to running */
-  uint64_t reasons;  /* why that one does not: KDL_REASON bits, never 0 */
+  kdl_string kernel; /* `data` NULL: a module without readable kernels */
+  size_t image;      /* of the images that hold it, the nearest to running */
+  uint64_t reasons;  /* why that image does not run: KDL_REASON bits, never 0 */
 } kdl_shortfall;
 
 /* Calls `visit` for what does not run through one route of a device: each kernel, and each module

@@ -15,24 +15,24 @@ enum kdl_reason_bit {
 
 #define KDL_REASON(id) ((uint64_t)1 << KDL_REASON_##id)
 
-/* Of images that are no code of any device. */
+/* Reasons of images without device code. */
 #define KDL_REASONS_NO_CODE (KDL_REASON(CONTAINER) | KDL_REASON(SEQUENCE))
 
 typedef struct kdl_reason_row {
-  const char *code; /* "other_major": stable, for programs */
-  const char
-      *words;      /* in general; lib/target/explain/explain.h has them with the values of a case */
-  const char *fix; /* "" where nothing general helps */
+  const char *code;  /* "other_major": stable, for programs */
+  const char *words; /* without the values of a case, which lib/target/explain/explain.h adds */
+  const char *fix;   /* "" where none is general */
   unsigned distance; /* how far from running: 1 is a setting, 100 is another machine */
 } kdl_reason_row;
 
-/* NULL where the bit is none. */
+/* NULL for an unknown bit. */
 const kdl_reason_row *kdl_reason_get(unsigned bit);
 
-/* The sum of the distances. kdl_match_distance tells apart what is refused for the same reasons. */
+/* The sum of the distances. kdl_match_distance also orders images that are refused for the same
+ * reasons. */
 unsigned kdl_reasons_distance(uint64_t reasons);
 
-/* What the image runs on is not known. */
+/* Reasons that mean that the image's target is unknown. */
 #define KDL_REASONS_UNKNOWN                                                                        \
   (KDL_REASON(UNKNOWN_KIND) | KDL_REASON(UNKNOWN_ARCH) | KDL_REASON(UNKNOWN_FEATURE))
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A sequence as it stands in a file (docs/formats.md#recorded-sequences): slots, kernels by name,
- * and the calls that record it, one by one. No device is needed to read or write it.
+ * A saved sequence (docs/formats.md#recorded-sequences): slots, kernels by name, and the recording
+ * calls. Reading and writing one needs no device.
  *
- * Calls, and not nodes with edges: whatever order and loops they make is what the recorder makes of
- * them, so that a file cannot say anything that a program could not have recorded.
+ * It has calls instead of nodes with edges: the recorder derives order and loops from them, so that
+ * a file can only contain what a program could have recorded.
  *
- * lib/sequence/file reads and writes one; save.c and open.c, a folder above, make one of a
- * recording and a sequence of one.
+ * lib/sequence/file reads and writes saved sequences; lib/sequence/save.c makes one of a recording,
+ * and open_saved.c makes a sequence of one.
  */
 #ifndef KDL_INSPECT_SEQUENCES_H
 #define KDL_INSPECT_SEQUENCES_H
@@ -17,7 +17,7 @@
 
 #include <kdl/kdl.h>
 
-/* How much a sequence can have, recorded or read (docs/sequences.md#limits). */
+/* Limits of a sequence (docs/sequences.md#limits). */
 enum {
   KDL_LIMIT_NODES = 1 << 20,
   KDL_LIMIT_MARKS = 1 << 22,
@@ -40,7 +40,7 @@ enum {
   KDL_SEQFILE_ARGS = 256,
 };
 
-/* The key in the metadata of the image that says what a sequence is called. */
+/* The metadata key with the sequence's name. */
 #define KDL_SEQUENCE_KEY "kdl.sequence"
 
 typedef struct kdl_seqfile_slot {
@@ -51,15 +51,15 @@ typedef struct kdl_seqfile_slot {
 
 #define KDL_SEQFILE_UNKNOWN UINT32_MAX
 
-/* A kernel, and what was known of the image that was loaded when it was recorded. */
+/* A kernel, and the properties of the image that was loaded when it was recorded. */
 typedef struct kdl_seqfile_kernel {
   kdl_string name;
-  kdl_string library; /* where it was found, for messages alone */
-  kdl_string sig;     /* as in kdl.kernel.NAME; "" where it is not known */
-  uint32_t rev;       /* likewise; KDL_SEQFILE_UNKNOWN */
+  kdl_string library; /* the library's name, for messages only */
+  kdl_string sig;     /* as in kdl.kernel.NAME; "" where it is unknown */
+  uint32_t rev;       /* as in kdl.kernel.NAME, or KDL_SEQFILE_UNKNOWN */
   uint32_t param_count;
-  const uint32_t *param_sizes; /* 0 for one that is not known */
-  uint32_t block[3], tile[3];  /* 0 where they are not known */
+  const uint32_t *param_sizes; /* 0 for an unknown size */
+  uint32_t block[3], tile[3];  /* 0 where they are unknown */
   const kdl_constant *constants;
   uint32_t constant_count;
 } kdl_seqfile_kernel;
@@ -75,7 +75,7 @@ typedef enum kdl_step_kind {
   KDL_STEP_END,
 } kdl_step_kind;
 
-/* Operands are VALUE, SLOT, or BUFFER, which is then a null pointer. */
+/* Operands are VALUE, SLOT, or BUFFER, which is a null pointer here. */
 typedef struct kdl_seqfile_launch {
   uint32_t kernel;
   uint32_t arg_count;
@@ -93,7 +93,7 @@ typedef struct kdl_seqfile_copy {
 
 typedef struct kdl_seqfile_step {
   kdl_step_kind kind;
-  union { /* each in `memory` of the whole: most that a short file can have is marks */
+  union { /* pointers into `memory`, to keep steps small: many are marks */
     kdl_seqfile_launch *launch;
     kdl_seqfile_copy *copy; /* COPY and FILL */
     kdl_operand *condition; /* WHILE */
@@ -101,7 +101,7 @@ typedef struct kdl_seqfile_step {
 } kdl_seqfile_step;
 
 typedef struct kdl_seqfile {
-  kdl_arena memory; /* of what is pointed to; values may lie in the bytes that were read */
+  kdl_arena memory; /* owns what is pointed to, except values in the bytes that were read */
   kdl_seqfile_slot *slots;
   uint32_t slot_count;
   kdl_seqfile_kernel *kernels;
@@ -111,22 +111,23 @@ typedef struct kdl_seqfile {
   uint32_t launch_count;
 } kdl_seqfile;
 
-/* Reads a sequence, of which values stay where they are in `data`. KDL_BAD_FILE with the offset,
- * the field, found and expected; KDL_UNSUPPORTED where it is of a later version. */
+/* Reads a sequence; values point into `data`. KDL_BAD_FILE with the offset, the field, found and
+ * expected; KDL_UNSUPPORTED for a later version. */
 kdl_status kdl_seqfile_read(const void *data, size_t size, kdl_seqfile *out_saved);
 
-/* Lays one out, into memory that the caller frees. What is read again is the same. */
+/* Serializes a sequence into memory that the caller frees. Reading and writing again gives the same
+ * bytes. */
 kdl_status kdl_seqfile_write(const kdl_seqfile *saved, void **out_data, size_t *out_size);
 
 void kdl_seqfile_free(kdl_seqfile *saved);
 
-/* What it is called: the value of its key, or "" where it has none. */
+/* The name of the sequence: the value of its key, or "". */
 kdl_string kdl_seqfile_name(const kdl_pair *pairs, size_t count);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Launches                                                                                     */
 
-/* kdl_launch_items with dynamic group memory of the caller's; 0: as the image asks. */
+/* kdl_launch_items with the caller's size of dynamic group memory; 0: as the image declares. */
 kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
                                    uint32_t shared, const kdl_args *args);
 

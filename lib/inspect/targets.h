@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Targets by name: the families of devices, the features that a device has and an image may need,
- * and the architectures of CPUs. lib/inspect/gpu_targets.h has those of GPUs.
+ * Targets by name: families of devices, features, and CPU architectures. lib/inspect/gpu_targets.h
+ * has GPU architectures.
  *
- * Features are a set of at most 128 things, which has a meaning only together with the class of its
- * owner: the same bit is one thing on a GPU and another on an x86-64 CPU, and sets of different
- * classes are never compared. The tokens are data: lib/target/features has gpu_features.def,
- * x86_features.def, aarch64_features.def, riscv_features.def.
+ * A feature set has at most 128 bits, whose meaning depends on the class of its owner: a bit means
+ * one thing on a GPU and another on an x86-64 CPU, and sets of different classes are never
+ * compared. The tokens are data: gpu_features.def, x86_features.def, aarch64_features.def and
+ * riscv_features.def in lib/target/features.
  *
- * Bits 0 to 63 are tokens. Of the second word, bits 0 to 47 are tokens too on CPUs, and on GPUs
- * belong to the rules of the family (lib/target/requirements.h); bits 48 to 63 belong to the rules
- * everywhere.
+ * Bits 0 to 63 are tokens. In the second word, bits 0 to 47 are tokens on CPUs, and requirements of
+ * the family's rules on GPUs (lib/target/requirements.h); bits 48 to 63 are requirements on both.
  */
 #ifndef KDL_INSPECT_TARGETS_H
 #define KDL_INSPECT_TARGETS_H
@@ -89,22 +88,22 @@ static inline bool kdl_feature_any(kdl_feature_set set) {
   return set.word[0] | set.word[1];
 }
 
-/* The bits of a set that are tokens, not rules. */
+/* The bits of a set that are tokens, not requirements of rules. */
 kdl_feature_set kdl_feature_tokens(kdl_feature_class which, kdl_feature_set set);
 
-/* The bit of a token, or -1. The separators '-', '_' and '.' are not compared, so that LLVM's
- * "avx512bf16" and "amx-tile" and Linux's "avx512_bf16" all are what they look like. Some names are
- * other names for a token: "bf16" on x86-64 is avx512_bf16. */
+/* The bit of a token, or -1. Ignores the separators '-', '_' and '.', so that LLVM's "avx512bf16"
+ * and "amx-tile" and Linux's "avx512_bf16" are found. Some tokens have aliases: "bf16" on x86-64 is
+ * avx512_bf16. */
 int kdl_feature_bit(kdl_feature_class which, kdl_string name);
 
 /* Whether any class knows the token. */
 bool kdl_feature_is_known(kdl_string name);
 
-/* The name of a token; NULL where the bit is none. */
+/* The name of a token; NULL for another bit. */
 const char *kdl_feature_name(kdl_feature_class which, unsigned bit);
 
-/* Tokens joined by '+', or by ',' as other tools write them; "" is the empty set. On failure
- * `out_error` stands at the token that the class does not know. The result is not closed. */
+/* Parses tokens joined by '+', or by ',' as other tools write them; "" is the empty set. On failure
+ * `out_error` is at the unknown token. Does not add implied tokens. */
 bool kdl_feature_parse(kdl_feature_class which, kdl_string list, kdl_feature_set *out_set,
                        kdl_parse_error *out_error);
 
@@ -114,14 +113,15 @@ void kdl_out_features(kdl_out *out, kdl_feature_class which, kdl_feature_set set
 /* ------------------------------------------------------------------------------------------ */
 /* Families                                                                                     */
 
-/* Who runs the image. SPIR-V images run on the third and the fourth, which is why they are
- * neighbours: the family is the highest byte of an architecture, and a range may span two. */
+/* The family of devices that an image is for. SPIR-V images run on SPIRV and INTEL, which are
+ * therefore neighbours: the family is the highest byte of an architecture, and a range may span
+ * two. */
 typedef enum kdl_target_family {
   KDL_FAMILY_NONE = 0,
   KDL_FAMILY_NVPTX,
   KDL_FAMILY_AMDGCN,
-  KDL_FAMILY_SPIRV, /* a driver that takes SPIR-V, whatever the hardware */
-  KDL_FAMILY_INTEL, /* one that takes zebin as well */
+  KDL_FAMILY_SPIRV, /* a driver that takes SPIR-V, on any hardware */
+  KDL_FAMILY_INTEL, /* a driver that also takes zebins */
   KDL_FAMILY_X86_64,
   KDL_FAMILY_AARCH64,
   KDL_FAMILY_RISCV,
@@ -133,14 +133,13 @@ const char *kdl_family_name(kdl_target_family family);
 
 kdl_feature_class kdl_family_class(kdl_target_family family);
 
-/* The family a triple names; KDL_FAMILY_NONE for what this library does not run. */
+/* The family of a triple; KDL_FAMILY_NONE for unsupported ones. */
 kdl_target_family kdl_family_of_triple(kdl_string triple);
 
-/* The family whose rules apply to a device of lib/inspect/devices.h; KDL_FAMILY_NONE where its arch
- * names none. */
+/* The family of a device; KDL_FAMILY_NONE where its arch has none. */
 kdl_target_family kdl_device_spec_family(const struct kdl_device_spec *spec);
 
-/* The tokens that such a device has; false where its arch or its tokens are wrong. */
+/* The tokens of a device; false where its arch or its tokens are wrong. */
 bool kdl_device_spec_features(const struct kdl_device_spec *spec, kdl_feature_set *out_tokens);
 
 /* Version numbers of drivers and languages, for comparing. 0 = not known. */
@@ -154,32 +153,32 @@ typedef bool kdl_cpu_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_
 
 /* x86-64 by psABI level, CPU name and named features: x86-64-v3+avx_vnni, znver4. */
 
-/* base(+feature)*; the base is a level, a CPU, or "generic" (level v1, as is ""). The set is what
- * such a CPU has and what code built for it may use. */
+/* base(+feature)*; the base is a level, a CPU, or "generic" (level v1, as ""). The set has the
+ * features of such a CPU, which code built for it may use. */
 bool kdl_x86_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
 
-/* "x86-64-v3+avx_vnni": the level and what is there beyond it. */
+/* "x86-64-v3+avx_vnni": the level and further features. */
 void kdl_out_x86(kdl_out *out, kdl_feature_set set);
 
-/* Whether the set has a part of AMX, whose use needs the kernel's permission. */
+/* Whether the set has AMX features, which need Linux's permission. */
 bool kdl_x86_needs_amx(kdl_feature_set set);
 
 /* AArch64 by architecture version, CPU name and named features: armv8.2-a+sve, neoverse-v1. */
 
-/* base(+feature)*, as -march and -mcpu take it; the base may also be "aarch64" or "generic", which
- * are armv8-a, as is "". The set is what such a CPU has and what code built for it may use. */
+/* base(+feature)*, as in -march and -mcpu; the base may also be "aarch64" or "generic", which are
+ * armv8-a, as "". The set has the features of such a CPU, which code built for it may use. */
 bool kdl_aarch64_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
 
-/* "armv8-a+lse+dotprod": the base and what is there beyond it. */
+/* "armv8-a+lse+dotprod": the base and further features. */
 void kdl_out_aarch64(kdl_out *out, kdl_feature_set set);
 
-/* All architecture and CPU names, NULL behind the last: for tests and listings. */
+/* All architecture and CPU names; NULL after the last. For tests and listings. */
 const char *kdl_aarch64_base_at(size_t index);
 
 /* 64-bit RISC-V by extensions or profile: rv64gc, rv64gcv_zba_zbb, rva22u64+rvv. */
 
-/* "rv64gc" or "rv64gcv" and extensions as -march takes them, or a profile, then (+feature)*;
- * "riscv64", "generic" and "" are rv64gc. The set is what such a CPU has beyond rv64gc. */
+/* "rv64gc" or "rv64gcv" and extensions as in -march, or a profile, then (+feature)*; "riscv64",
+ * "generic" and "" are rv64gc. The set has the features of such a CPU beyond rv64gc. */
 bool kdl_riscv_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
 
 /* "rv64gcv_zba_zbb", as -march takes it. */

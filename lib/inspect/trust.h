@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Which images are loaded, by who signed them: KDL_TRUST, keys of /etc/kdl/keys.d. What was found
- * right is remembered for as long as the process lives.
+ * Signatures, and which images may be loaded: KDL_TRUST, keys of /etc/kdl/keys.d. Valid signatures
+ * are cached until the process ends.
  */
 #ifndef KDL_INSPECT_TRUST_H
 #define KDL_INSPECT_TRUST_H
@@ -19,13 +19,13 @@
 /* Keys and signatures                                                                          */
 
 /*
- * minisign's keys and signatures. A file of it has lines of base64 behind lines of comments:
+ * minisign's keys and signatures. A file has a comment line, then a line of base64:
  *
  *     untrusted comment: minisign public key 0123456789ABCDEF
  *     RWQ...
  *
- * and a signature two pairs, of which the second signs the first and its comment. In metadata a
- * signature is one line: both lines of base64 and the comment, with a blank between them.
+ * A signature file has two such pairs; the second signs the first signature and its own comment. In
+ * metadata a signature is one line: both base64 texts and the comment, separated by blanks.
  */
 
 enum { KDL_ED25519_PUBLIC = 32, KDL_ED25519_SECRET = 64, KDL_ED25519_SIGNATURE = 64 };
@@ -44,11 +44,11 @@ typedef struct kdl_secret_key {
 } kdl_secret_key;
 
 typedef struct kdl_signature {
-  bool is_hashed; /* it signs BLAKE2b-512 of the message, as minisign does by default */
+  bool is_hashed; /* signs the BLAKE2b-512 of the message, minisign's default */
   uint8_t id[KDL_KEY_ID];
   uint8_t signature[KDL_ED25519_SIGNATURE];
   uint8_t over_comment[KDL_ED25519_SIGNATURE];
-  kdl_string comment; /* lies in the text it was read from */
+  kdl_string comment; /* points into the text it was read from */
 } kdl_signature;
 
 /* KDL_BAD_FILE with what was found and expected; `name` is the file's. */
@@ -58,29 +58,29 @@ kdl_status kdl_signature_read_file(const char *name, kdl_string text, kdl_signat
 /* The line of metadata. */
 kdl_status kdl_signature_read_line(kdl_string line, kdl_signature *out);
 
-/* As minisign prints it: the number in hexadecimal, its last byte first. */
+/* The key ID as minisign prints it: hexadecimal, last byte first. */
 void kdl_key_id_print(const uint8_t id[KDL_KEY_ID], char out_text[KDL_KEY_ID_TEXT]);
 
 void kdl_signature_write_line(const kdl_signature *signature, char out_line[KDL_SIGNATURE_LINE]);
 
-/* Opens libsodium. KDL_UNSUPPORTED with the library's name where it is not there. */
+/* Opens libsodium. KDL_UNSUPPORTED with the library's name where it is not installed. */
 kdl_status kdl_sodium_open(void);
 
-/* `comment` is kept. kdl_sodium_open() comes first, here and below. */
+/* The signature refers to `comment`. Call kdl_sodium_open() before this and the following. */
 void kdl_signature_make(const kdl_secret_key *key, kdl_string message, kdl_string comment,
                         kdl_signature *out);
 
-/* Whether the key made it, of this message and with this comment. */
+/* Checks that the key signed this message and comment. */
 kdl_status kdl_signature_check(const kdl_signature *signature, const kdl_public_key *key,
                                kdl_string message, bool *out_fits);
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is signed                                                                               */
+/* The signed message                                                                           */
 
 /*
- * What is signed of images: their metadata, among it kdl.digest, which stands for their bytes. For
- * each image a line, and one for each key in the order of their bytes, with lengths before them so
- * that no two lists are alike (docs/signatures.md):
+ * The message that signs images: their metadata with kdl.digest, which covers their bytes. It has a
+ * line for each image and one for each key, sorted by bytes, with lengths, so that no two lists
+ * give the same text (docs/signatures.md):
  *
  *     kdl image 1: 5 keys, kinds 1 1, flags 0
  *     4:arch=9:x86-64-v3
@@ -91,7 +91,7 @@ kdl_status kdl_signature_check(const kdl_signature *signature, const kdl_public_
 typedef struct kdl_signed_image {
   uint16_t declared_kind, offload_kind;
   uint32_t flags;
-  const kdl_pair *pairs; /* all; a signature among them is left out */
+  const kdl_pair *pairs; /* all; a signature among them is ignored */
   size_t pair_count;
 } kdl_signed_image;
 
@@ -99,7 +99,7 @@ typedef struct kdl_signed_image {
 kdl_status kdl_signed_message(const kdl_signed_image *images, size_t count, kdl_string *out_text);
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is loaded                                                                               */
+/* The policy                                                                                   */
 
 typedef enum kdl_trust_policy {
   KDL_TRUST_OFF,
@@ -109,32 +109,33 @@ typedef enum kdl_trust_policy {
 
 const char *kdl_trust_policy_name(kdl_trust_policy policy);
 
-/* For a program that is given what another one has checked: nothing is read, and nothing looked at.
- * Called before the first of the other calls. */
+/* Disables all checks, for a program whose input another one has checked. Call it before the other
+ * functions. */
 void kdl_trust_disable(void);
 
-/* KDL_TRUST, else what /etc/kdl/trust says, else off; read once. Where the program has more rights
- * than its user, the stricter of the two. KDL_BAD_CALL where it is none of the words. */
+/* KDL_TRUST, else /etc/kdl/trust, else off; read once. In a program with more rights than its user,
+ * the stricter of the two. KDL_BAD_CALL for an unknown word. */
 kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy);
 
-/* Of the keys that images must be signed by; false where they need not be. */
+/* The digest of the trusted keys; false where images need no signature. */
 bool kdl_trust_keys_digest(kdl_digest *out_digest);
 
-/* Reads and opens what checking needs, for a program that soon may not. */
+/* Opens everything that checking needs, for a program that will drop its rights. */
 void kdl_trust_preload(void);
 
-/* Whether an image may be loaded by its own signature; under `warn` what speaks against it goes to
- * standard error, and it may. `file` is named there. */
+/* Whether the image's own signature permits loading it; under `warn`, prints a warning that names
+ * `file` and permits it. */
 kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_image *image);
 
-/* Whether all the images of a file may be by the signature in FILE.minisig, as it is now. What
- * speaks against it is to be judged for each image that is wanted. */
+/* Whether the current FILE.minisig permits loading all images of a file. The caller applies the
+ * policy to the result per image. */
 kdl_status kdl_trust_check_detached(const char *file, const kdl_signed_image *images, size_t count);
 
-/* Under `warn`, what the last error says goes to standard error, and the image may be loaded. */
+/* Under `warn`, prints the last error to standard error and permits the image. */
 kdl_status kdl_trust_apply_policy(kdl_status status, const char *file, uint32_t index);
 
-/* Whether a signature of a message is by one of the keys. `where` says which keys they are. */
+/* Whether one of the keys made the signature of the message. `where` describes the keys in
+ * messages. */
 kdl_status kdl_trust_check_with_keys(const kdl_signature *signature, kdl_string message,
                                      const kdl_public_key *keys, size_t count, const char *where);
 

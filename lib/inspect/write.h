@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Writing OffloadBinaries whose images are not all in memory: each is held while it is written. And
- * the key kdl.digest: what an image's bytes were when it was written (docs/metadata.md).
+ * Writing OffloadBinaries whose images are not all in memory: an image's bytes are acquired while
+ * it is written. Also the key kdl.digest, the digest of an image's bytes (docs/metadata.md).
  */
 #ifndef KDL_INSPECT_WRITE_H
 #define KDL_INSPECT_WRITE_H
@@ -22,15 +22,15 @@ typedef struct kdl_image_ref {
   uint32_t index;
 } kdl_image_ref;
 
-/* The image as this version knows it, where what it points to is given. */
+/* Copies the caller's struct in this version's layout, after checking its pointers. */
 kdl_status kdl_writer_image_read(const char *call, const kdl_writer_image *image,
                                  kdl_writer_image *out_image);
 
-/* kdl_writer_add for an image whose bytes are lent: `data` is not looked at. */
+/* kdl_writer_add for an image reference: ignores `data`. */
 kdl_status kdl_writer_add_ref(kdl_writer *writer, const kdl_writer_image *image, kdl_image_ref ref);
 
-/* Writes what kdl_writer_finish lays out, image by image; compressed formats all the same at once.
- * `shown` is what messages call the file. */
+/* Writes the file image by image; compressed formats at once. `shown` is the file's name in
+ * messages. */
 kdl_status kdl_writer_write(kdl_writer *writer, int fd, const char *shown);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -42,14 +42,14 @@ kdl_status kdl_writer_write(kdl_writer *writer, int fd, const char *shown);
 /* "blake2b-256:" and 64 hexadecimal digits, with a NUL. */
 enum { KDL_DIGEST_VALUE = sizeof KDL_DIGEST_METHOD - 1 + KDL_DIGEST_TEXT };
 
-/* Whether a value can be read; else the position of what is wrong. */
+/* Whether a value is well-formed; else the position of the error. */
 bool kdl_digest_is_readable(kdl_string value, size_t *out_position);
 
-/* KDL_BAD_FILE with the key, what was found and what was expected, where the pairs have a digest
- * that the bytes do not have. */
+/* KDL_BAD_FILE, with the key, found and expected, where the pairs have a digest that differs from
+ * that of the bytes. */
 kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *data, size_t size);
 
-/* kdl_writer_add_with_digest for bytes that are lent. */
+/* kdl_writer_add_with_digest for an image reference. */
 kdl_status kdl_writer_add_ref_digested(kdl_writer *writer, const kdl_writer_image *image,
                                        kdl_image_ref ref);
 

@@ -75,7 +75,7 @@ kdl_status kdl_event_query(kdl_event *event, int *out_done) {
   return KDL_OK;
 }
 
-/* Queues of another device wait here: there is no order between two drivers. */
+/* For a queue of another device, this thread waits: two drivers have no common order. */
 kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(event, queue));

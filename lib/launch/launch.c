@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The launches that are not inline. */
+/* Launch functions that are not inline. */
 #include "lib/launch/launch.h"
 
 #include "support/base/error.h"
@@ -12,7 +12,7 @@ static inline __attribute__((always_inline)) kdl_status call_entry(const kdl_ker
   return entry(&kernel->head, desc, args, kdl_kernel_queue(kernel, queue));
 }
 
-/* Not the way of a launch, so that it stays as short as it can be. */
+/* Keeps the search for the NULL pointer off the hot path. */
 static bool are_not_null(const kdl_kernel *kernel, const void *shape, const kdl_args *args) {
   return __builtin_expect(kernel && shape && args, true);
 }
@@ -55,8 +55,8 @@ kdl_status kdl_launch_check_grid(const kdl_kernel *kernel, const kdl_launch_desc
   return check_desc(kernel, desc);
 }
 
-/* What is checked against is known once the kernel is bound. What libkdl does with the arguments of
- * a kernel that is traced is recorded. */
+/* Binds first, because the parameters are known only then. A trace records the time spent on the
+ * arguments. */
 static inline kdl_status begin_argument_phase(kdl_kernel *kernel, const kdl_queue *queue,
                                               kdl_trace_mark *out_mark) {
   if (!kdl_kernel_is_bound(kernel))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What launching shares with sequences. */
+/* Declarations that lib/launch shares with lib/sequence. */
 #ifndef KDL_LAUNCH_LAUNCH_H
 #define KDL_LAUNCH_LAUNCH_H
 
 #include "lib/binding/kernel.h"
 #include "lib/inspect/sequences.h"
 
-/* Whether a bound kernel may be launched so, with a grid of the caller's. */
+/* Checks a launch of a bound kernel with an explicit grid. */
 kdl_status kdl_launch_check_grid(const kdl_kernel *kernel, const kdl_launch_desc *desc);
 
 struct kdl_event {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Having                                                                                       */
+/* Allocation                                                                                   */
 
 static kdl_status alloc_device_memory(const kdl_runtime *runtime, uint64_t size,
                                       uint64_t *out_address) {
@@ -35,7 +35,7 @@ kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) 
   return status;
 }
 
-/* The device of a buffer that is to be used. */
+/* Opens the device of a buffer. */
 static kdl_status open_buffer_device(const char *call, const kdl_buffer *buffer,
                                      const kdl_runtime **out_runtime) {
   if (buffer->device)
@@ -91,7 +91,7 @@ kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Memory of the host                                                                           */
+/* Host memory                                                                                  */
 
 static kdl_status alloc_pageable(uint64_t size, void **out_data) {
   enum { alignment = 64 }; /* for any vector */
@@ -143,7 +143,7 @@ kdl_status kdl_free_host(kdl_device *device, void *data) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Moving                                                                                       */
+/* Copies and fills                                                                             */
 
 static kdl_status check_range(const char *call, const kdl_buffer *buffer, uint64_t offset,
                               uint64_t size) {
@@ -226,7 +226,7 @@ kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
                               pattern, pattern_size);
 }
 
-/* Two drivers that know nothing of each other meet on the host. */
+/* Copies between two drivers pass through host memory. */
 static kdl_status copy_through_host(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
                                     const kdl_runtime *source, const kdl_buffer *from,
                                     uint64_t from_offset, uint64_t size) {

@@ -17,7 +17,7 @@ static kdl_status alloc_queue(kdl_device *device, kdl_queue **out_queue) {
   return KDL_OK;
 }
 
-/* Keeps the queue where the backend could make its own, frees it where not. */
+/* Returns the queue if the backend created its own, else frees it. */
 static kdl_status finish_queue(kdl_status status, kdl_queue *queue, kdl_queue **out_queue) {
   if (status == KDL_OK) {
     *out_queue = queue;
@@ -105,7 +105,7 @@ kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
   KDL_TRY(KDL_GIVEN(queue, out_handle));
   KDL_TRY(kdl_runtime_usable(queue->runtime));
   if (queue == &queue->runtime->queue)
-    KDL_TRY(kdl_runtime_retain(queue->runtime)); /* for good */
+    KDL_TRY(kdl_runtime_retain(queue->runtime)); /* never released */
   *out_handle = queue->runtime->table->queue_native(queue->runtime->handle, queue->head.queue);
   return KDL_OK;
 }
@@ -117,7 +117,7 @@ kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_ha
   KDL_TRY(kdl_runtime_open(device, &runtime));
   if ((unsigned)which > KDL_NATIVE_CONTEXT)
     return kdl_fail(KDL_BAD_CALL, "kdl_device_native: found %d, expected a kdl_native", (int)which);
-  KDL_TRY(kdl_runtime_retain(runtime)); /* for good */
+  KDL_TRY(kdl_runtime_retain(runtime)); /* never released */
   *out_handle = runtime->table->device_native(runtime->handle, which);
   return KDL_OK;
 }

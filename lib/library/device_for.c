@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The best device for a kernel: the first in the default order that a backend serves and an image
- * fits. Drivers are asked one after the other, and only as far as the answer depends on them. */
+/* The best device for a kernel: the first in the default order that has a backend and an image that
+ * fits. Drivers are queried one after the other, until no other driver can change the result. */
 #include "lib/inspect/ranking.h"
 #include "lib/library/selection.h"
 #include "lib/registry/backend.h"
@@ -11,12 +11,12 @@
 #include "support/system/environment.h"
 #include "support/system/local_process.h"
 
-/* As their devices are preferred, this process's own CPU last. */
+/* In the order of preference; this process's own CPU is last. */
 static const kdl_backend backend_preference[] = {KDL_BACKEND_CUDA, KDL_BACKEND_HIP,
                                                  KDL_BACKEND_LEVEL_ZERO, KDL_BACKEND_OPENCL,
                                                  KDL_BACKEND_HOST};
 
-/* Backends whose devices may take an image that may hold the kernel. */
+/* Backends whose devices may run an image that may hold the kernel. */
 static kdl_status find_backends(kdl_library *lib, const char *kernel, unsigned *out_backends) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(lib, &catalog));
@@ -42,8 +42,8 @@ static bool is_candidate_device(const kdl_library *lib, const kdl_device *device
          !(lib->flags & KDL_OPEN_NO_HOST && kdl_device_is_process(device, 0));
 }
 
-/* A device is looked at through its own driver alone: where another driver shows the same GPU, that
- * one's device comes at its own place. *out_device is NULL where nothing fits. */
+/* Considers each device only through its own driver: if another driver lists the same GPU, that
+ * driver's device has its own position. *out_device is NULL where nothing fits. */
 static kdl_status find_best_known_device(kdl_library *lib, const char *kernel,
                                          const kdl_select_opts *opts, unsigned backends,
                                          kdl_device **out_device) {
@@ -63,7 +63,7 @@ static kdl_status find_best_known_device(kdl_library *lib, const char *kernel,
   return KDL_OK;
 }
 
-/* Whether no device of a driver that is less preferred can go before it. */
+/* Whether no device of a driver that is less preferred can precede it. */
 static bool is_final_device(const kdl_device *device) {
   return device && (device->from_plugin ||
                     kdl_device_spec_class(&device->routes[0]->spec) == KDL_DEVICE_DISCRETE);
@@ -73,7 +73,7 @@ static bool has_single_backend(unsigned backends) {
   return !(backends & (backends - 1));
 }
 
-/* As good as another: the same way to launch, and the same sort of device. */
+/* Equivalent: the same backend and the same class of device. */
 static bool is_equivalent_device(const kdl_device *device, const kdl_device *best) {
   return device->routes[0]->spec.backend == best->routes[0]->spec.backend &&
          kdl_device_spec_class(&device->routes[0]->spec) ==
@@ -141,7 +141,8 @@ kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select
 /* ------------------------------------------------------------------------------------------ */
 /* Several processes                                                                            */
 
-/* The number of devices like the best one that take the kernel, and the one at `index` of them. */
+/* The number of devices that are equivalent to the best one and run the kernel, and the one at
+ * `index` of them. */
 static kdl_status count_equivalent_devices(kdl_library *lib, const char *kernel,
                                            const kdl_select_opts *opts, const kdl_device *best,
                                            size_t index, size_t *out_count,
@@ -182,7 +183,7 @@ kdl_status kdl_device_for_rank(kdl_library *lib, const char *kernel, const kdl_s
       count_equivalent_devices(lib, kernel, opts, best, SIZE_MAX, &equivalent_count, out_device);
   if (status != KDL_OK || equivalent_count < 2)
     return status;
-  /* Neighbours are near each other, and so are devices: in blocks, not in turns. */
+  /* Neighbouring ranks get neighbouring devices: in blocks, not round-robin. */
   size_t index = self.count > self.rank ? (size_t)self.rank * equivalent_count / self.count
                                         : self.rank % equivalent_count;
   return count_equivalent_devices(lib, kernel, opts, best, index, &equivalent_count, out_device);

@@ -31,7 +31,7 @@ static size_t align_to_offload(size_t size) {
   return (size + offload_align - 1) & ~(size_t)(offload_align - 1);
 }
 
-/* The first run of them: what several objects embed lies in one section. */
+/* The first run of OffloadBinaries. Several objects may contribute to the one section. */
 static void find_embedded(const uint8_t *start, size_t size, embedded_range *out) {
   for (size_t at = 0; at + offload_header <= size && !out->data; at += offload_align) {
     size_t end = at;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the program or shared object that holds some code carries inside itself. */
+/* Libraries that are embedded in the calling program or shared object. */
 #ifndef KDL_LIBRARY_CALLER_H
 #define KDL_LIBRARY_CALLER_H
 
 #include "lib/container/container.h"
 
-/* The libraries that the program or shared object at an address carries inside itself: from its
- * file, or where that is no longer there, from what is mapped of it. `name` as for
- * kdl_container_open_self. */
+/* Opens the libraries embedded in the program or shared object at an address: from its file or,
+ * where that no longer exists, from its mapping. `name` as for kdl_container_open_self. */
 kdl_status kdl_embedded_open(const void *address, const char *name, kdl_container **out_container);
 
 #endif

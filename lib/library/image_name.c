@@ -2,12 +2,12 @@
 #include "lib/library/library.h"
 #include "support/base/text.h"
 
-/* Every load writes one, for messages that are seldom needed: snprintf would cost ten times as
- * much, and what is too long for the buffer is left to it. */
+/* Every load formats a name, for messages that are rare. snprintf would take ten times as long; it
+ * is used only for names that exceed the buffer. */
 static void write_name(const kdl_library *lib, uint32_t image, kdl_string before, char *buffer,
                        size_t size) {
   const kdl_image *what = &lib->container->images[image];
-  /* An indexed image was not looked at, and producers often declare no kind. */
+  /* An indexed image was not read, and producers often declare no kind. */
   bool has_kind = what->kind != KDL_IMAGE_UNKNOWN;
   kdl_string kind = has_kind ? kdl_text_of(kdl_image_kind_name(what->kind)) : KDL_TEXT("");
   const char *space = has_kind && what->arch.length ? " " : "";

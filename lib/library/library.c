@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The public face of a container. */
+/* Libraries: the public API over a container. */
 #include "lib/library/library.h"
 
 #include "lib/library/embedded.h"
@@ -111,7 +111,7 @@ kdl_library *kdl_retain(kdl_library *lib) {
   return lib;
 }
 
-/* What was made last goes first: kernels and modules are made of images, which are read from the
+/* Destroys in reverse order of creation: kernels and modules use images, which are read from the
  * container. */
 static void free_library(kdl_library *lib) {
   KDL_NOT_CANCELLED;
@@ -145,7 +145,7 @@ find_attachment(kdl_attachment *at, void (*destroy)(kdl_attachment *attachment, 
   return at;
 }
 
-/* The list that is searched is the one that the exchange then finds unchanged. */
+/* The exchange succeeds only if the list that was searched is unchanged. */
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
                                    void (*destroy)(kdl_attachment *attachment, kdl_library *lib)) {
   kdl_attachment *made = kdl_container_alloc(lib->container, size);
@@ -220,7 +220,7 @@ void kdl_library_release_bytes(kdl_library *lib, size_t index) {
 typedef struct {
   int (*visit)(void *user, const kdl_string *name);
   void *user;
-  char *buffer; /* names in an image end where they end; ours end in NUL */
+  char *buffer; /* for a NUL after the name, which images do not have */
   size_t capacity;
   bool out_of_memory;
 } name_visitor;

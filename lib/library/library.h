@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a library is made of. */
+/* The members of a library. */
 #ifndef KDL_LIBRARY_LIBRARY_H
 #define KDL_LIBRARY_LIBRARY_H
 
@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-/* What others make of a library and have to end before it does. */
+/* What another component keeps with a library; destroyed when the library is closed. */
 typedef struct kdl_attachment {
   struct kdl_attachment *next;
   void (*destroy)(struct kdl_attachment *attachment, kdl_library *lib);
@@ -24,10 +24,10 @@ struct kdl_library {
   kdl_library *next_global; /* lib/library/scope.h */
   kdl_catalog *catalog;     /* its images' rules, kernels and rankings */
   _Atomic(kdl_attachment *) attachments;
-  _Atomic(kdl_stored_image *) stored_images; /* NULL until asked for */
+  _Atomic(kdl_stored_image *) stored_images; /* NULL until first used */
 };
 
-/* The one that ends so, or NULL. */
+/* The attachment with this destroy function, or NULL. */
 static inline kdl_attachment *
 kdl_library_find_attachment(const kdl_library *lib,
                             void (*destroy)(kdl_attachment *attachment, kdl_library *lib)) {
@@ -37,8 +37,8 @@ kdl_library_find_attachment(const kdl_library *lib,
   return at;
 }
 
-/* The same, made where there is none: `size` bytes that begin with a kdl_attachment, of zeros but
- * for that. Where another thread was first, its stays. NULL when out of memory. */
+/* The same, and creates it if there is none: `size` bytes that begin with a kdl_attachment, zero
+ * otherwise. If another thread creates it first, returns that one. NULL when out of memory. */
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
                                    void (*destroy)(kdl_attachment *attachment, kdl_library *lib));
 

@@ -30,7 +30,7 @@ static kdl_status preload(const char *path) {
   return KDL_OK;
 }
 
-/* In the child of a fork that came in between it begins anew. */
+/* After a fork in between, the child starts again. */
 static void preload_all(void) {
   preload_count = 0;
   char path[PATH_MAX];

@@ -61,9 +61,9 @@ static bool search_folder_list(library_search *state, const char *list) {
   return false;
 }
 
-/* As libkdl lies here, whose tree may have been moved since it was installed, and where it was to
- * be installed. Of these only the second is the system's own word: a hard link to a program
- * changes its place. */
+/* The folder next to libkdl, whose tree may have been moved after installation, and the
+ * configured folder. A privileged program trusts only the second: a hard link changes the path
+ * of a program. */
 void kdl_search_system(bool is_privileged, kdl_search_folders *out_folders) {
   static const char installed[] = KDL_LIBRARY_FOLDER;
   char own[PATH_MAX], folder[PATH_MAX];
@@ -119,7 +119,7 @@ kdl_status kdl_search(const char *name, const void *caller, char **out_path) {
     *out_path = state.found;
     return state.found ? KDL_OK : search_no_memory();
   }
-  /* Where it lies in the current folder, what is missing is the word that it is meant. */
+  /* If the current folder has the file, the message suggests "./". */
   bool is_here = !is_privileged && (path_exists(name, false) || path_exists(name, true));
   return kdl_fail(KDL_IO,
                   "%s: cannot open: found neither %s, %s.offload nor %s.d in %s; KDL_LIBRARY_PATH "

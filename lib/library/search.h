@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Where kdl_open looks; the rules are in <kdl/kdl.h>. */
+/* Where kdl_open searches; <kdl/kdl.h> has the rules. */
 #ifndef KDL_LIBRARY_SEARCH_H
 #define KDL_LIBRARY_SEARCH_H
 
@@ -7,8 +7,8 @@
 
 #include <kdl/kdl.h>
 
-/* The file or folder that `name` means to the code at address `caller`. The caller frees *out_path.
- * KDL_IO, with every place that was tried, where there is none. */
+/* The file or folder that `name` refers to for the code at address `caller`. The caller frees
+ * *out_path. KDL_IO, with every path that was tried, where there is none. */
 kdl_status kdl_search(const char *name, const void *caller, char **out_path);
 
 /* Refuses a relative path in a program that runs with more rights than its user. */

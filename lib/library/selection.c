@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Choosing, explaining and listing variants: one ranking per route of the device, read three ways.
+ * kdl_select, kdl_explain and kdl_variants: three uses of one ranking per route of the device.
  */
 #include "lib/library/selection.h"
 #include "lib/device/spec.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is asked for                                                                            */
+/* Queries                                                                                      */
 
 static kdl_status read_policy(const char *name, kdl_policy *out_policy) {
   if (!kdl_policy_parse(kdl_text_of(name), out_policy))
@@ -39,7 +39,7 @@ kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *o
   return KDL_OK;
 }
 
-/* What was asked, with the environment's answers filled in, but for the device. */
+/* Fills in the query from the arguments and the environment, except for the device. */
 static inline kdl_status read_query(const char *kernel, const kdl_select_opts *opts,
                                     kdl_query *out_query) {
   kdl_select_opts full_opts;
@@ -70,9 +70,9 @@ static const char *kernel_display_name(const kdl_query *query) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* With reasons                                                                                 */
+/* Rankings with reasons                                                                        */
 
-/* The ranking on one route, with all that is refused; the caller frees it. */
+/* The ranking on one route, with the refused images; the caller frees it. */
 static kdl_status rank_route(kdl_catalog *catalog, kdl_device *device, size_t route,
                              kdl_query *query, kdl_ranking **out_ranking) {
   query->device = kdl_device_route(device, route);
@@ -80,11 +80,12 @@ static kdl_status rank_route(kdl_catalog *catalog, kdl_device *device, size_t ro
   if (!(*out_ranking)->eligible || kdl_device_permit(device, route, &(*out_ranking)->candidates[0]))
     return KDL_OK;
   free(*out_ranking);
-  query->device = kdl_device_route(device, route); /* without what was refused */
+  query->device =
+      kdl_device_route(device, route); /* without features whose permission was refused */
   return kdl_rank(catalog, query, out_ranking);
 }
 
-/* On the first route that an image fits, or the first of all where none does. */
+/* The ranking on the first route that an image fits; on the first route where no image fits any. */
 static kdl_status rank_routes(kdl_catalog *catalog, kdl_device *device, kdl_query *query,
                               kdl_ranking **out_ranking, size_t *out_route) {
   *out_route = 0;
@@ -135,7 +136,7 @@ static kdl_status names_no_memory(void) {
   return kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
 }
 
-/* The nearest image that holds the kernel, or may: images are read until one is found, and no more.
+/* The nearest image that holds the kernel or may hold it. Reads images only until one is found.
  * NULL where none does. */
 static const kdl_candidate *find_nearest(const kdl_ranking *full_ranking) {
   for (size_t i = 0; i < full_ranking->count; ++i) {
@@ -150,7 +151,7 @@ static const kdl_candidate *find_nearest(const kdl_ranking *full_ranking) {
   return NULL;
 }
 
-/* Where nothing fits: the nearest image, what is wrong with it, and what would help. */
+/* Reports that nothing fits: the nearest image, what is wrong with it, and what would help. */
 static kdl_status fail_no_image_fits(const kdl_ranking *full_ranking) {
   const char *kernel = kernel_display_name(&full_ranking->query);
   char label[192];
@@ -178,7 +179,7 @@ static kdl_status fail_no_image_fits(const kdl_ranking *full_ranking) {
 
 enum { any_route = KDL_LIMIT_ROUTES };
 
-/* The long way, for KDL_DEBUG=select and for the message where nothing fitted. */
+/* Ranks again with reasons, for KDL_DEBUG=select and for the message where nothing fits. */
 static kdl_status diagnose_ranking(kdl_catalog *catalog, kdl_device *device, size_t route,
                                    kdl_query query, bool nothing_fitted) {
   KDL_NOT_CANCELLED;
@@ -204,8 +205,8 @@ kdl_status kdl_library_fail_no_match(kdl_library *lib, kdl_device *device, size_
   return diagnose_ranking(lib->catalog, device, route, query, true);
 }
 
-/* Whether the candidate is what its module would be run by, or the kernel where one is asked for.
- * `modules` has a flag for each that has a choice. */
+/* Whether the candidate is selected for the kernel or, without a kernel, for its module. `modules`
+ * has a flag for each module that already has a selected image. */
 static bool is_chosen(const kdl_ranking *full_ranking, size_t candidate_index, bool *modules) {
   const kdl_candidate *candidate = &full_ranking->candidates[candidate_index];
   if (!candidate->eligible || full_ranking->query.kernel.data)
@@ -216,7 +217,7 @@ static bool is_chosen(const kdl_ranking *full_ranking, size_t candidate_index, b
   return chosen;
 }
 
-/* With what is the same for all of a ranking filled in. */
+/* Fills in the members that all verdicts of a ranking share, and visits. */
 static int visit_candidate(const kdl_ranking *full_ranking, size_t candidate_index,
                            kdl_verdict verdict,
                            int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
@@ -271,9 +272,9 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Choosing                                                                                     */
+/* Selecting                                                                                    */
 
-/* Asks for permission to use what the best image needs, and chooses anew where it is refused. */
+/* Requests the permission (AMX) that the best image needs, and ranks again if it is refused. */
 static kdl_status find_permitted_ranking(kdl_catalog *catalog, kdl_device *device, size_t route,
                                          kdl_query *query, const kdl_ranking **out_ranking) {
   query->device = kdl_device_route(device, route);
@@ -312,7 +313,7 @@ static inline kdl_selection make_selection(const kdl_ranking *ranking, const cha
   };
 }
 
-/* The bytes of the best image, which are looked at once. */
+/* The bytes of the best image, which are verified once. */
 static kdl_status read_best_image(kdl_library *lib, const kdl_ranking *ranking,
                                   const void **out_data) {
   uint32_t index = ranking->candidates[0].image;
@@ -329,8 +330,8 @@ static kdl_status read_best_image(kdl_library *lib, const kdl_ranking *ranking,
   return status;
 }
 
-/* Where the answer is not remembered, is none, is logged, or is for another route or size than
- * most. */
+/* The slow path: the ranking is not cached, nothing fits, selection is logged, or the route or the
+ * size of the struct is unusual. */
 static __attribute__((noinline)) kdl_status select_uncached(kdl_library *lib, kdl_device *device,
                                                             const char *kernel, kdl_query *query,
                                                             kdl_selection *out_selection) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The ranked images of a kernel on one route of a device: what loading goes through in order. */
+/* The ranked images of a kernel on one route of a device, which loading tries in order. */
 #ifndef KDL_LIBRARY_SELECTION_H
 #define KDL_LIBRARY_SELECTION_H
 
@@ -7,12 +7,12 @@
 #include "lib/registry/device.h"
 #include "lib/select/coverage.h"
 
-/* The options with those filled in that a caller does not know yet; what NULL means is the
- * environment's to say. KDL_BAD_CALL where they are of no known size. */
+/* Copies the caller's options and sets members that the caller's version lacks. With NULL, the
+ * environment decides. KDL_BAD_CALL where the size is unknown. */
 kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *out_opts);
 
-/* The ranking on that route alone, which is remembered; NULL where no image fits. Permission for
- * what the best image needs has been asked for. */
+/* The cached ranking on that route; NULL where no image fits. Has requested the permission that the
+ * best image needs. */
 kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, const char *kernel,
                             const kdl_select_opts *opts, const kdl_ranking **out_ranking);
 

@@ -26,7 +26,7 @@ static kdl_stored_image read_stored(const kdl_image *image) {
   };
 }
 
-/* Where two threads are first, what one of them made is left in the arena. */
+/* If two threads race, the result of one stays unused in the arena. */
 const kdl_stored_image *kdl_stored_images(kdl_library *lib) {
   kdl_container *container = lib->container;
   kdl_stored_image *known = atomic_load_explicit(&lib->stored_images, memory_order_acquire);

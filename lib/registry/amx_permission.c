@@ -21,12 +21,12 @@ static bool request_amx_of_linux(void) {
 
 bool (*kdl_request_amx)(void) = request_amx_of_linux;
 
-/* Every token that works on tiles. */
+/* All feature tokens that use tiles. */
 static const char amx_tokens[] =
     "amx_tile+amx_int8+amx_bf16+amx_fp16+amx_complex+amx_fp8+amx_tf32+amx_avx512";
 
-/* A spec that lacks what was refused compiles wherever the spec itself did; were that ever wrong, a
- * device that admits nothing is the safe answer. */
+/* If the spec compiled, it also compiles without AMX. If that ever fails, a device that admits
+ * nothing is safe. */
 static void deny_amx(kdl_device *device, size_t route) {
   kdl_device_spec spec = device->routes[route]->spec;
   _Static_assert(sizeof amx_tokens <= sizeof spec.refused, "the tokens do not fit");

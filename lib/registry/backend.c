@@ -27,7 +27,7 @@ enum { limit_backends = 32 };
 static pthread_once_t backend_tables_once = PTHREAD_ONCE_INIT;
 static kdl_backend_table backend_tables[limit_backends];
 static size_t table_count;
-static size_t plugin_count;    /* of these, the ones from KDL_BACKEND_PATH: they come first */
+static size_t plugin_count;    /* how many of the tables are plug-ins: they are first */
 static char plugin_error[512]; /* what was wrong with KDL_BACKEND_PATH */
 
 /* Offsets of the functions that every table must have. */
@@ -116,7 +116,7 @@ static void load_plugins(const char *list) {
   }
 }
 
-/* In the child of a fork that came in between it begins anew. */
+/* After a fork in between, the child starts again. */
 static void load_backend_tables(void) {
   table_count = 0;
   const char *list = kdl_environment("KDL_BACKEND_PATH");
@@ -141,7 +141,7 @@ const kdl_backend_table *kdl_backend_table_for(kdl_backend backend) {
   return NULL;
 }
 
-/* Tables are copies. */
+/* Compares names, because tables are copies. */
 const kdl_driver *kdl_backend_driver(const kdl_backend_table *table) {
   for (size_t i = 0; i < KDL_BACKEND_COUNT; ++i) {
     if (kdl_built_ins[i]->table->device_open == table->device_open)

@@ -18,16 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Those that were described, by their lines: lists that stay short. */
+/* Described devices, hashed by their lines. */
 enum { described_lists = KDL_LIMIT_DESCRIBED / 4 };
 static pthread_mutex_t described_lock = PTHREAD_MUTEX_INITIALIZER;
 static kdl_device *described[described_lists];
 static size_t described_count;
 
 /* ------------------------------------------------------------------------------------------ */
-/* Making devices                                                                               */
+/* Creating devices                                                                             */
 
-/* The spec's line, with its label behind it. */
+/* The spec's line, followed by its label. */
 static char *make_spec_text(const kdl_device_spec *spec, const char **out_label) {
   char line[KDL_SPEC_LINE], label[KDL_SPEC_ARCH + 32];
   kdl_device_spec_print(spec, &(kdl_out){line, sizeof line, 0});
@@ -117,16 +117,17 @@ const char *kdl_device_spec_text(const kdl_device *device) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Devices that are here                                                                        */
+/* Devices of this machine                                                                      */
 
-/* The next that is there and not another's route; behind all where that is NULL. */
+/* The next device that exists and is not another's route, starting with `device`; NULL at the
+ * end. */
 static kdl_device *skip_unlisted(kdl_device *device) {
   while (device && (kdl_device_is_gone(device) || kdl_device_is_route(device)))
     device = kdl_device_next(device);
   return device;
 }
 
-/* Of a driver that could not be asked there are no devices. */
+/* A driver that could not be queried has no devices. */
 static kdl_device *first_listed(void) {
   KDL_NOT_CANCELLED;
   (void)kdl_registry_enumerate(KDL_BACKENDS_ALL, false);
@@ -178,8 +179,8 @@ static bool parse_device_ref(kdl_string text, device_ref *out_ref) {
   return true;
 }
 
-/* Devices that a backend brings are numbered first, and those of the driver, by its own numbers,
- * after them. */
+/* Devices that plug-ins list have the first numbers; those of the driver follow with its own
+ * numbers. */
 static kdl_device *find_by_number(kdl_backend backend, size_t index, size_t *out_seen) {
   size_t first = 0;
   *out_seen = 0;
@@ -248,9 +249,9 @@ kdl_status kdl_devices_refresh(const char *backend, size_t *out_new) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Devices that are described                                                                   */
+/* Described devices                                                                            */
 
-/* The lines of the first routes are the same. */
+/* The caller has compared the lines of the first routes. */
 static bool has_routes(const kdl_device *device, const kdl_device_routes *routes) {
   bool same = kdl_device_route_count(device) == routes->count;
   for (size_t i = 1; same && i < routes->count; ++i) {
@@ -261,7 +262,7 @@ static bool has_routes(const kdl_device *device, const kdl_device_routes *routes
   return same;
 }
 
-/* The one that has the routes, else `made` where it is not NULL and there is room. */
+/* The device with these routes, else `made` if it is not NULL and the limit permits. */
 static kdl_device *find_described(const kdl_device_routes *routes, kdl_device *made) {
   char line[KDL_SPEC_LINE];
   kdl_device_spec_print(&routes->specs[0], &(kdl_out){line, sizeof line, 0});
@@ -342,13 +343,13 @@ kdl_status kdl_device_find(const char *text, kdl_device **out_device) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The facts of a device                                                                        */
+/* kdl_device_info                                                                              */
 
 static int ordinal_of(const kdl_device_spec *spec) {
   return spec->ordinal.known && spec->ordinal.value <= INT_MAX ? (int)spec->ordinal.value : -1;
 }
 
-/* A route stays as it was found, so its texts can be handed out. */
+/* Routes never change, so the caller may keep pointers to their texts. */
 static kdl_device_info describe_route(const kdl_device *device, size_t route) {
   const kdl_device_spec *spec = &device->routes[route]->spec;
   kdl_device_info info = {

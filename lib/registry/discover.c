@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Read before any driver is asked: some set variables of their own, and in threads of theirs. */
+/* Read before any driver is queried: some drivers set variables, also on other threads. */
 static void read_limit_variables(const kdl_built_in *backend, kdl_driver_report *report) {
   kdl_out out = {report->limits, sizeof report->limits, 0};
   for (size_t i = 0; backend->variables && backend->variables[i]; ++i) {
@@ -25,10 +25,10 @@ static void read_limit_variables(const kdl_built_in *backend, kdl_driver_report 
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* A thread for each driver                                                                     */
+/* One thread per driver                                                                        */
 
-/* Shared by the thread that asks a driver and the one that waits for it. The last of the two frees
- * it, so that a driver which answers too late writes into memory that is still there. */
+/* Shared by the thread that queries a driver and the one that waits for it. The last of the two
+ * frees it, so that a driver that answers too late writes to valid memory. */
 typedef struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -47,8 +47,8 @@ static void release_job(enumeration_job *task) {
   free(task);
 }
 
-/* LLVM, which is in some drivers, puts an alternate signal stack of its own under the thread that
- * loads or starts it. Who put one there before, as AddressSanitizer does, expects it back. */
+/* Some drivers contain LLVM, which installs an alternate signal stack on the thread that loads or
+ * starts it. If one was installed before, as AddressSanitizer does, it must be restored. */
 typedef struct {
   stack_t stack;
   bool is_known;
@@ -71,7 +71,7 @@ static void list_driver_devices(enumeration_job *task) {
   restore_signal_stack(&saved);
 }
 
-/* In the thread that wants to know: see kdl_driver_open. */
+/* On the calling thread: see kdl_driver_open. */
 static bool open_job_driver(enumeration_job *task, const kdl_driver_resolver *resolver) {
   const kdl_built_in *backend = task->backend;
   if (!backend->driver)
@@ -96,7 +96,7 @@ static void *run_job_thread(void *argument) {
   return NULL;
 }
 
-/* Waits on the clock that cannot be set. */
+/* Waits by the monotonic clock. */
 static enumeration_job *create_job(kdl_backend backend) {
   enumeration_job *task = calloc(1, sizeof *task);
   if (!task)
@@ -128,7 +128,7 @@ static bool start_thread(enumeration_job *task) {
   return started;
 }
 
-/* The CPU needs no driver; the others get a thread, or where there is none to be had, this one. */
+/* The CPU needs no driver. Others get a thread; if none can be created, this thread does it. */
 static void start_job(enumeration_job *task, const kdl_driver_resolver *resolver,
                       bool on_this_thread) {
   bool opened = open_job_driver(task, resolver);
@@ -189,7 +189,7 @@ static void fill_devices(kdl_discovery *found, kdl_device_spec *specs, const sor
   found->routes = specs;
 }
 
-/* Sorts the routes, and tells what devices they lead to. */
+/* Sorts the routes and groups them by device. */
 static kdl_status group_routes(kdl_discovery *found) {
   size_t count = found->route_count;
   size_t room = count ? count : 1;
@@ -217,7 +217,7 @@ static kdl_status group_routes(kdl_discovery *found) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All together                                                                                 */
+/* All drivers                                                                                  */
 
 static void append_specs(kdl_spec_list *all, const kdl_spec_list *from, bool *has_memory) {
   for (size_t i = 0; i < from->count; ++i) {
@@ -229,7 +229,7 @@ static void append_specs(kdl_spec_list *all, const kdl_spec_list *from, bool *ha
   }
 }
 
-/* Puts what one driver answered, or that it did not, into the report and the list. */
+/* Adds the result of one driver, or its silence, to the report and the list. */
 static void collect_job(enumeration_job *task, const struct timespec *deadline, unsigned timeout_ms,
                         kdl_driver_report *report, kdl_spec_list *all, bool *has_memory) {
   const kdl_driver_report *own = &task->list.report;
@@ -259,7 +259,7 @@ static kdl_status create_jobs(unsigned backends, enumeration_job *out_jobs[KDL_B
   return has_memory ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for asking the drivers");
 }
 
-/* First those that may be asked at once, then the last. */
+/* First the drivers that may be queried in parallel, then OpenCL. */
 static bool run_jobs(enumeration_job **jobs, const kdl_driver_resolver *resolver,
                      bool on_this_thread, unsigned timeout_ms, kdl_discovery *found,
                      kdl_spec_list *all) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How devices are found (lib/inspect/devices.h). */
+/* Discovery of devices (lib/inspect/devices.h). */
 #ifndef KDL_REGISTRY_DISCOVER_H
 #define KDL_REGISTRY_DISCOVER_H
 
@@ -7,9 +7,9 @@
 
 struct kdl_discover_opts {
   const kdl_driver_resolver *resolver; /* NULL = the system's */
-  unsigned backends;                   /* 1 << KDL_BACKEND_x, added up; 0 = all */
+  unsigned backends;                   /* mask of 1 << KDL_BACKEND_x; 0 = all */
   unsigned timeout_ms;                 /* for the slowest driver; 0 = see kdl_discover */
-  bool routes_only;                    /* devices are not told */
+  bool routes_only;                    /* do not group routes into devices */
 };
 
 /* A machine with eight GPUs and no persistence daemon takes several seconds to start its driver. */

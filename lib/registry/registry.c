@@ -14,13 +14,14 @@
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER; /* held while the list changes */
 static kdl_work enumeration;
-static unsigned enumerating;                                   /* by the thread that is asking */
-static unsigned enumeration_rounds;                            /* of asking */
-static _Atomic(unsigned) enumerated;                           /* backends, and `plugins` */
-static unsigned enumerated_after_forks[KDL_BACKEND_COUNT + 1]; /* so many forks, each of those */
+static unsigned enumerating;         /* the backends that a thread is querying */
+static unsigned enumeration_rounds;  /* number of rounds of queries */
+static _Atomic(unsigned) enumerated; /* backends, and `plugins` */
+static unsigned
+    enumerated_after_forks[KDL_BACKEND_COUNT + 1]; /* kdl_fork_count when each was queried */
 static _Atomic(kdl_device *) devices;
 
-/* The devices that backends of KDL_BACKEND_PATH bring are one more answer to wait for. */
+/* The plug-ins' lists of devices count as one more backend to query. */
 enum { plugins_index = KDL_BACKEND_COUNT, plugins = 1u << plugins_index };
 
 kdl_device *kdl_registry_first(void) {
@@ -37,7 +38,7 @@ static bool precedes(const kdl_device *made, const kdl_device *other) {
          kdl_device_spec_compare(&made->routes[0]->spec, &other->routes[0]->spec) < 0;
 }
 
-/* Called with the lock held; readers take none. */
+/* Called with the lock held; readers take no lock. */
 static void insert_device(kdl_device *made) {
   _Atomic(kdl_device *) *at = &devices;
   kdl_device *next;
@@ -47,8 +48,8 @@ static void insert_device(kdl_device *made) {
   atomic_store_explicit(at, made, memory_order_release);
 }
 
-/* The device that is shown once more, or NULL. One that was gone and had been used is not it: what
- * was made on it is lost, so it comes back as another. */
+/* The known device that a driver lists again, or NULL. A lost device that had been used does not
+ * count: its objects are lost, so it returns as a new device. */
 static kdl_device *find_listed_again(const kdl_device_spec *spec, bool is_from_plugin) {
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
     bool is_lost = kdl_device_is_gone(device) && atomic_load(&device->runtime);
@@ -59,7 +60,7 @@ static kdl_device *find_listed_again(const kdl_device_spec *spec, bool is_from_p
   return NULL;
 }
 
-/* Counts it where it was not there before. False when out of memory. */
+/* Adds the device, and counts it if it is new. False when out of memory. */
 static bool registry_add_device(const kdl_device_spec *spec, bool is_from_plugin,
                                 size_t *new_count) {
   kdl_device *device = find_listed_again(spec, is_from_plugin);
@@ -82,7 +83,7 @@ static bool registry_add_device(const kdl_device_spec *spec, bool is_from_plugin
   return true;
 }
 
-/* Those that were not shown by backends that answered. */
+/* Marks the devices that a backend which answered did not list. */
 static void mark_gone(unsigned responded) {
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
     unsigned by = device->from_plugin ? plugins : 1u << device->routes[0]->spec.backend;
@@ -131,8 +132,8 @@ static bool can_merge(const kdl_device *device) {
   return !device->from_plugin && !kdl_device_is_gone(device);
 }
 
-/* Looks at all devices anew: which of two that are the same comes first does not depend on which
- * driver was asked first. Out of memory some stay apart, and it returns false. Called with the lock
+/* Groups all devices again, so that the primary device does not depend on which driver was queried
+ * first. When out of memory, some devices stay separate, and it returns false. Called with the lock
  * held. */
 static bool merge_routes(void) {
   size_t count = 0, at = 0;
@@ -164,7 +165,7 @@ static bool merge_routes(void) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Asking                                                                                       */
+/* Queries                                                                                      */
 
 enum { limit_plugin_devices = 64 };
 
@@ -183,14 +184,14 @@ static void add_plugin_spec(void *user, const char *line) {
     ++list->count;
 }
 
-/* What there is to add to the list. */
+/* The devices to add to the list. */
 typedef struct {
   plugin_devices *from_plugin;
   kdl_discovery *found;
-  unsigned responded; /* backends that told what they have, also where that is nothing */
+  unsigned responded; /* backends that answered, also with no device */
 } enumeration_result;
 
-/* A driver that fails or stays silent tells nothing of its devices, so they stay. */
+/* A driver that fails or does not answer keeps its devices. */
 static unsigned responding_backends(const kdl_discovery *found) {
   unsigned responded = 0;
   for (size_t i = 0; i < found->report_count; ++i) {
@@ -266,7 +267,7 @@ static kdl_status enumerate(unsigned wanted, bool no_timeout, size_t *out_new) {
   return status;
 }
 
-/* A driver that was being started when the process forked is not to be started again. */
+/* A driver whose start a fork interrupted must not be started again in the child. */
 static void abandon_enumeration(unsigned backends) {
   unsigned lost = backends & KDL_BACKENDS_ALL & ~(1u << KDL_BACKEND_HOST);
   set_enumerated(lost, kdl_fork_count() - 1);
@@ -292,8 +293,7 @@ kdl_status kdl_registry_enumerate(unsigned backends, bool no_timeout) {
   return status;
 }
 
-/* The CPU stays what it is, and a driver that runs in the process that forked is not to be asked
- * here. */
+/* The CPU does not change, and a driver that the parent of a fork started must not be called. */
 static unsigned enumerable(unsigned backends) {
   unsigned known = atomic_load_explicit(&enumerated, memory_order_relaxed);
   for (size_t i = 0; i <= plugins_index; ++i) {

@@ -2,31 +2,30 @@
 /*
  * The devices of this machine.
  *
- * A driver is asked when a device that it may show is first wanted, and not again of itself:
- * starting one takes from milliseconds to seconds, and a program for one vendor's GPU should not
- * pay for the others. Each device that a driver shows becomes a kdl_device, which stays what it is
- * whatever is asked later. Where two drivers show one GPU, the device of its vendor's own driver
- * gets the other's route as a further one, and stands for the GPU in the list of all devices; the
- * other's device remains for those who name that driver.
+ * A driver is queried when a device that it may list is first needed, and not again unless
+ * requested: starting a driver takes milliseconds to seconds, and a program for one vendor's GPU
+ * should not pay for the others. Each device that a driver lists becomes a kdl_device, which later
+ * queries do not change. If two drivers list one GPU, the device of the vendor's own driver is the
+ * primary device: it gets the other's route as a further one and represents the GPU in the list of
+ * all devices. The other device remains for programs that name its driver.
  *
- * Asked again on request, drivers may show more, and less. A device that is not shown any more
- * leaves the list and stays what it is for those who have it.
+ * On request, drivers are queried again and may list more or fewer devices. A device that is no
+ * longer listed leaves the list; its users keep it unchanged.
  */
 #ifndef KDL_REGISTRY_REGISTRY_H
 #define KDL_REGISTRY_REGISTRY_H
 
 #include "lib/registry/device.h"
 
-/* Asks those drivers that were not asked yet. A driver that does not answer in time is left behind,
- * unless `no_timeout`: then it is asked by this thread, and waited for. */
+/* Queries those drivers that were not queried yet. Gives up on a driver that does not answer in
+ * time, unless `no_timeout`: then this thread queries it and waits. */
 kdl_status kdl_registry_enumerate(unsigned backends, bool no_timeout);
 
-/* Asks those drivers once more, or for the first time. */
+/* Queries those drivers again, or for the first time. */
 kdl_status kdl_registry_refresh(unsigned backends, size_t *out_new);
 
-/* The first of the devices known so far, those that are gone among them; kdl_device_next leads on.
- * They come in the default order, those that backends of KDL_BACKEND_PATH bring before all others,
- * and more may come between. */
+/* The first known device, lost ones included; kdl_device_next gives the others. Devices of plug-ins
+ * are first, then the others in the default order. More may be inserted anywhere. */
 kdl_device *kdl_registry_first(void);
 
 #endif

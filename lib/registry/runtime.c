@@ -14,10 +14,10 @@
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* The end                                                                                      */
+/* Closing at exit                                                                              */
 
-/* What drivers are to give back to: their own handlers run behind those that were registered later,
- * and a device is opened when its driver has been started. */
+/* A driver's exit handlers were registered before those of the devices that it opened, so they run
+ * later: the driver still works when libkdl closes the devices. */
 static pthread_mutex_t runtimes_lock = PTHREAD_MUTEX_INITIALIZER; /* held while the list grows */
 static _Atomic(kdl_runtime *) open_runtimes;
 
@@ -38,8 +38,8 @@ void kdl_runtime_release(const kdl_runtime *runtime) {
     ;
 }
 
-/* A program that holds something may use it in a handler of its own that runs later, or in another
- * thread: then the device stays as it is, and its driver ends it. */
+/* A program that holds an object may use it in a later exit handler or in another thread: then the
+ * device stays open, and its driver closes it. */
 static bool is_unused(const kdl_runtime *runtime) {
   return runtime->table->device_close && kdl_runtime_usable(runtime) == KDL_OK &&
          !kdl_device_is_gone(runtime->device) && atomic_load(&runtime->users) == 0;
@@ -58,8 +58,8 @@ static void *close_each(void *unused) {
   return NULL;
 }
 
-/* On a thread of its own: the objects that drivers in C++ keep for this one (thread_local) were
- * destroyed before the first handler of exit was called. */
+/* On a new thread: the thread_local objects that drivers in C++ keep for this thread were destroyed
+ * before the first exit handler ran. */
 static void close_all(void) {
   kdl_runtime *runtime = atomic_load(&open_runtimes);
   while (runtime && !is_unused(runtime))
@@ -69,7 +69,7 @@ static void close_all(void) {
     pthread_join(thread, NULL);
 }
 
-/* Registered anew for each, behind what its driver registered. */
+/* Registers an exit handler for each device, after those of its driver. */
 static void close_at_exit(kdl_runtime *runtime) {
   kdl_lock(&runtimes_lock);
   runtime->next = atomic_load(&open_runtimes);
@@ -145,7 +145,7 @@ kdl_status kdl_runtime_check_present(const kdl_device *device) {
       device->spec_lines[0]);
 }
 
-/* A driver that was started before a fork is not fit for use after it. */
+/* A driver that was started before a fork cannot be used after it. */
 static kdl_status check_forks(const kdl_device *device, const kdl_backend_table *table) {
   kdl_status status = kdl_fork_check();
   if (status != KDL_OK || device->forks == kdl_fork_count() || kdl_backend_survives_fork(table))
@@ -250,7 +250,7 @@ kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {
 static pthread_mutex_t fork_links_lock = PTHREAD_MUTEX_INITIALIZER;
 static kdl_fork_link *fork_links;
 
-/* No other thread is here, and none was inside a lock: the list is whole. */
+/* The child has one thread, and no thread held a lock at the fork: the list is consistent. */
 static void disable_in_child(void) {
   for (kdl_fork_link *link = fork_links; link; link = link->next)
     link->disable(link);

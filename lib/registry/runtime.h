@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A device that is in use: which backend serves it, and the backend's own handle of it.
+ * An open device: its backend, and the backend's handle.
  *
- * A device with several routes is used through one of them: memory, queues and kernels all belong
- * to that one. It is the first that a backend serves, or, where a kernel is the first thing to be
- * asked for, the first of these that an image fits.
+ * A device with several routes is used through one of them, which all its memory, queues and
+ * kernels belong to. It is the first route that has a backend or, if kdl_sym is the first use, the
+ * first of these that an image fits.
  */
 #ifndef KDL_REGISTRY_RUNTIME_H
 #define KDL_REGISTRY_RUNTIME_H
@@ -29,29 +29,29 @@ struct kdl_runtime {
   kdl_device *device;
   size_t route;
   void *handle;             /* the backend's device */
-  const kdl_driver *driver; /* NULL where the backend has none, or brings its own */
-  kdl_queue queue;          /* the device's own: for launches that name none */
+  const kdl_driver *driver; /* NULL for plug-ins and backends without a driver */
+  kdl_queue queue;          /* the device's own, for launches without a queue */
   unsigned forks;           /* kdl_fork_count when it was opened */
-  char label[192];          /* the route's spec in a few words */
+  char label[192];          /* the route's label: "cuda:sm_90" */
   char name[208];           /* the same with its number: "cuda:0 sm_90 (NVIDIA H200)" */
-  kdl_runtime *next;        /* of those that are open */
-  _Atomic(int) users;       /* things that were made on it; -1: it is closed */
+  kdl_runtime *next;        /* in the list of open devices */
+  _Atomic(int) users;       /* number of its objects; -1: closed */
 };
 
-/* Opens the device where that has not happened yet, once however many threads ask. A failure is not
- * remembered. */
+/* Opens the device unless it is open; one thread does it while others wait. A failure is not
+ * cached. */
 kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime);
 
-/* The same through that route; where the device is open, it stays so through the one it has. */
+/* The same through that route. A device that is open keeps its route. */
 kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
                                   const kdl_runtime **out_runtime);
 
-/* The routes that the device can be used through, from `from` on: that of its runtime alone where
- * it is open, else those that a backend serves. False where there is no more; the reason is
- * recorded where there was none at all. */
+/* Iterates over the usable routes of a device, starting at `from`: of an open device, its own
+ * route; else those that have a backend. False at the end, with the reason recorded if there was
+ * none. */
 bool kdl_runtime_next_route(const kdl_device *device, size_t from, size_t *out_route);
 
-/* KDL_BAD_CALL for devices that are not here. */
+/* KDL_BAD_CALL for described devices. */
 kdl_status kdl_runtime_check_present(const kdl_device *device);
 
 /* The route's spec as text. */
@@ -59,17 +59,18 @@ static inline const char *kdl_runtime_spec_line(const kdl_runtime *runtime) {
   return runtime->device->spec_lines[runtime->route];
 }
 
-/* Whether the device may still be used: not in the child of a fork, unless its backend survives,
- * not once it is closed, and not when its driver has ended. */
+/* Fails where the device can no longer be used: in the child of a fork, unless its backend
+ * survives, once it is closed, and when its driver has ended. */
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime);
 
-/* Things that are made on the device keep it open until they are gone: queues, events, memory,
- * modules, and the driver's handles, which are never known to be. */
+/* Queues, events, memory and modules each hold a reference, which keeps the device open. So do
+ * native handles, whose references are never released. */
 kdl_status kdl_runtime_retain(const kdl_runtime *runtime);
 void kdl_runtime_release(const kdl_runtime *runtime);
 
-/* Opens the device for one of them, "a queue" or what it is, and holds it: `size` bytes of zeros,
- * to be freed when the runtime is dropped. NULL where that fails, which is recorded. */
+/* Opens the device for an object and retains it. `what` is "a queue" or the like. Returns `size`
+ * zeroed bytes; the caller frees them and releases the runtime. NULL on failure, which is
+ * recorded. */
 void *kdl_runtime_create_object(kdl_device *device, const char *what, size_t size,
                                 const kdl_runtime **out_runtime);
 
@@ -77,32 +78,31 @@ void *kdl_runtime_create_object(kdl_device *device, const char *what, size_t siz
 /* After a fork                                                                                 */
 
 /*
- * What becomes of devices in the child of a fork. Drivers do not survive one: a call would hang or
- * corrupt the parent's device. So the entries of bound kernels are replaced in the child, at no
- * cost to the launches of other threads, and every other call asks kdl_runtime_usable.
- * support/system/lock.h sees to what is libkdl's own.
+ * Devices in the child of a fork. Drivers do not survive a fork: a call would hang or corrupt the
+ * parent's device. So the child replaces the entries of bound kernels, at no cost to launches, and
+ * every other call checks kdl_runtime_usable. support/system/lock.h handles libkdl's own locks.
  */
 
-/* A link of a kernel whose entry must change in the child, and when its driver has ended. All zero
- * at first. */
+/* List link of a kernel whose entry must change in the child of a fork, and when its driver ends.
+ * Initially zero. */
 typedef struct kdl_fork_link {
   struct kdl_fork_link *next, *previous;
   bool is_added;
-  const kdl_driver *driver; /* as of the kernel's runtime */
+  const kdl_driver *driver; /* of the kernel's runtime */
   void (*disable)(struct kdl_fork_link *link);
 } kdl_fork_link;
 
 typedef void kdl_fork_visitor(kdl_fork_link *link, void *user);
 
-/* Adds it where it was not, and calls `visit` for it, with the lock held that `disable` is called
- * with. Removing what was not added does nothing. */
+/* Adds the link unless it is added, and calls `visit` for it with the lock held that also guards
+ * `disable`. Removing a link that was not added does nothing. */
 void kdl_fork_add(kdl_fork_link *link, kdl_fork_visitor *visit, void *user);
 void kdl_fork_remove(kdl_fork_link *link);
 
-/* Calls `visit` for each, with that lock held. */
+/* Calls `visit` for each link, with that lock held. */
 void kdl_fork_visit(kdl_fork_visitor *visit, void *user);
 
-/* Disables what is of a driver that has ended. */
+/* Disables all kernels of a driver that has ended. */
 void kdl_fork_disable(const kdl_driver *driver);
 
 /* Records that `device`, which was "opened" or "found" before, cannot be used after a fork; returns

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernels of one image: made by one thread, and from then on as they are. */
+/* The kernels of one image: created by one thread, then constant. */
 typedef struct kdl_kernel_list {
   bool unresolved;
   const char *error;
@@ -20,7 +20,7 @@ typedef struct kdl_kernel_list {
   size_t capacity;
   const kdl_pair **keys; /* of an index, by name, the last of equal ones last */
   size_t key_count;
-  kdl_arena arena; /* of names that stand in the image */
+  kdl_arena arena; /* for names that were read from the image */
 } kernel_list;
 
 typedef struct {
@@ -57,7 +57,7 @@ static image_version version_under_key(const kdl_image *image, kdl_string key) {
   return (image_version){0};
 }
 
-/* kdl.version is what writers of an index put beside it, kdl.ptx_isa what a fatbin says of PTX. */
+/* Writers of a kernel index add kdl.version; the reader of fatbins adds kdl.ptx_isa. */
 static image_version declared_version(const kdl_image *image) {
   if (!(image->metadata_flags & KDL_METADATA_HAS_VERSION))
     return (image_version){0};
@@ -67,10 +67,10 @@ static image_version declared_version(const kdl_image *image) {
              : version_under_key(image, KDL_TEXT("kdl.ptx_isa"));
 }
 
-/* Versions stand in the image's own header, and the capabilities of SPIR-V behind it. They are
- * looked up where that costs one look: not in compressed images, and not where an index promises
- * that the image is left alone; there keys may say it. An image that contradicts its format keeps
- * version 0, and fails when it is loaded. */
+/* The version is in the image's header, and SPIR-V capabilities follow it. They are read only where
+ * that is cheap: not from compressed images, and not from images with a kernel index, which must
+ * not be read; keys may give the version there. A malformed image keeps version 0, and fails when
+ * it is loaded. */
 static image_version image_version_of(kdl_container *container, uint32_t index) {
   const kdl_image *image = &container->images[index];
   const void *data;
@@ -170,7 +170,7 @@ void kdl_catalog_destroy(kdl_catalog *catalog) {
   free(atomic_load_explicit(&catalog->kernel_map, memory_order_relaxed));
 }
 
-/* By the thread whose work it is. */
+/* Called by the one thread that compiles. */
 static kdl_image_rule *make_rules(const kdl_catalog *catalog) {
   size_t count = kdl_catalog_count(catalog);
   kdl_image_rule *rules = malloc(count * sizeof *rules + 1);
@@ -234,7 +234,7 @@ static int compare_kernel_keys(const void *left, const void *right) {
   return order ? order : (a > b) - (a < b);
 }
 
-/* Few keys are looked through as they stand. */
+/* Up to so many keys are searched without sorting. */
 enum { few_pairs = 32 };
 
 static bool collect_index(const kdl_image *image, kernel_list *list) {
@@ -284,7 +284,7 @@ static kdl_status read_names(kdl_catalog *catalog, size_t index, kernel_list *li
   return status;
 }
 
-/* For the thread whose work it is. NULL where memory is short. */
+/* Called by the one thread that reads the image. NULL when out of memory. */
 static const kernel_list *read_kernel_list(kdl_catalog *catalog, size_t index) {
   kernel_list *list = calloc(1, sizeof *list);
   if (list && read_names(catalog, index, list) != KDL_NO_MEMORY)
@@ -335,7 +335,7 @@ static kdl_string find_sorted_key(const kernel_list *list, kdl_string kernel) {
                                                           : (kdl_string){NULL, 0};
 }
 
-/* By kdl_catalog_restrict. */
+/* Excluded by kdl_catalog_restrict. */
 static bool is_excluded(const kdl_catalog *catalog, size_t index) {
   return catalog->admitted && !catalog->admitted[index];
 }
@@ -376,7 +376,7 @@ void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images) {
   catalog->admitted = images;
 }
 
-/* NULL where it is not worth it yet, and when out of memory. */
+/* NULL while too few images were searched, and when out of memory. */
 static const kdl_kernel_map *catalog_kernel_map(kdl_catalog *catalog) {
   enum { often = 8, few_images = 16 };
   size_t count = kdl_catalog_count(catalog);

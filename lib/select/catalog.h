@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The choosing side of a container: the rules of its images, which kernels they hold, and the
- * rankings that were made of them (lib/select/ranking.h).
+ * A container as selection sees it: the rules of its images, the kernels they hold, and the cached
+ * rankings (lib/select/ranking.h).
  *
- * A choice compiles the rules of images that may run, and keeps none; explanations have them all
- * compiled, once. Kernel names come from the `kdl.kernel.NAME` keys where an image has them, and
- * then not a byte of the image is read; otherwise they are read from the image when first asked
- * for, and kept.
+ * A selection compiles the rules of images that may run, and does not store them. An explanation
+ * compiles all rules once and stores them. Kernel names come from the `kdl.kernel.NAME` keys, if an
+ * image has them, and no byte of the image is read. Otherwise they are read from the image on first
+ * use, and stored.
  */
 #ifndef KDL_SELECT_CATALOG_H
 #define KDL_SELECT_CATALOG_H
@@ -33,13 +33,13 @@ typedef struct kdl_catalog_entry {
 
 struct kdl_catalog {
   kdl_container *container;
-  kdl_trie rankings;               /* lib/select/ranking.h: those that are remembered */
+  kdl_trie rankings;               /* lib/select/ranking.h: the cache */
   _Atomic(kdl_image_rule *) rules; /* of every image; NULL: not compiled yet */
   kdl_work compiling;
   atomic_size_t memory_failures;
-  const bool *admitted;          /* NULL: every image */
-  atomic_size_t images_searched; /* how many images kdl_catalog_any_has_kernel looked at */
-  _Atomic(struct kdl_kernel_map *) kernel_map; /* NULL: these were few */
+  const bool *admitted;                        /* NULL: every image */
+  atomic_size_t images_searched;               /* by kdl_catalog_any_has_kernel */
+  _Atomic(struct kdl_kernel_map *) kernel_map; /* NULL until images_searched is large */
   kdl_catalog_entry images[];
 };
 
@@ -51,29 +51,29 @@ static inline const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, siz
   return &catalog->container->images[index];
 }
 
-/* Compiles every image's rule, where that has not happened yet: comes before the next one. */
+/* Compiles every image's rule, unless that is done. Must precede kdl_catalog_rule. */
 kdl_status kdl_catalog_compile_all(kdl_catalog *catalog);
 
-/* One image's rule. */
+/* The stored rule of one image. */
 static inline const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index) {
   return &atomic_load_explicit(&catalog->rules, memory_order_acquire)[index];
 }
 
-/* The same, compiled for the caller alone. */
+/* Compiles the rule of one image without storing it. */
 void kdl_catalog_compile(const kdl_catalog *catalog, size_t index, kdl_image_rule *out_rule);
 
-/* Whether its rule is that of every such image with its kind, triple and arch. */
+/* Whether kind, triple and arch alone determine the image's rule, so that images may share it. */
 bool kdl_catalog_rule_is_shared(const kdl_image *image);
 
 /* The description a rule was compiled from, for explanations. */
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index);
 
-/* Whether any image holds it. Images are read until one does; who asks often has all of them read,
- * once. */
+/* Whether any image holds the kernel. Reads images until one does; after many calls it reads all
+ * images once and builds a kernel map. */
 bool kdl_catalog_any_has_kernel(kdl_catalog *catalog, kdl_string kernel);
 
-/* The families that the images are for which may hold the kernel, as 1 << KDL_FAMILY_x: what an
- * index rules out is left out, and no image is read. `kernel.data` may be NULL: any. */
+/* The families of the images that may hold the kernel, as a mask of 1 << KDL_FAMILY_x. Images whose
+ * index lacks the kernel do not count; no image is read. `kernel.data` may be NULL: any kernel. */
 uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel);
 
 #endif

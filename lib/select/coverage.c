@@ -17,12 +17,12 @@ typedef struct {
 
 typedef struct {
   size_t first, count; /* of its holdings */
-  bool is_runnable;    /* there to run: no container that was listed, no input of a linker */
+  bool is_runnable;    /* neither a nested container nor input of a device linker */
   bool unresolved;
   bool unreadable;
 } inventory_image;
 
-/* Of the hash table of names. */
+/* A slot of the hash table of names. */
 typedef struct {
   kdl_string name; /* without data: free */
   uint32_t number;
@@ -88,7 +88,7 @@ static bool intern_name(kdl_inventory *inventory, kdl_string name, uint32_t *out
   return true;
 }
 
-/* Of a key that an image has twice, the last counts. */
+/* Of duplicate keys the last counts. */
 static bool add_kernel_entry(kdl_inventory *inventory, const inventory_image *image,
                              kdl_string name, const kdl_string *value) {
   uint32_t number;
@@ -126,8 +126,8 @@ static bool add_keys(kdl_inventory *inventory, const kdl_image *from, const inve
   return true;
 }
 
-/* What a linker takes in is there twice, or for what a program links at run time, as cuFFT's LTO-IR
- * is; it counts for itself only where nothing else is. */
+/* Input of a device linker is either also present in linked form, or meant for linking at run time,
+ * as cuFFT's LTO-IR. It counts only in a library that has nothing else. */
 static bool is_link_input(const kdl_image *image) {
   return image->is_link_input || image->kind == KDL_IMAGE_LTOIR;
 }
@@ -140,7 +140,7 @@ static bool has_link_inputs_only(const kdl_catalog *catalog) {
   return true;
 }
 
-/* Whether there may be kernels that cannot be told. */
+/* Whether the image may have kernels whose names cannot be read. */
 static bool is_unreadable(kdl_catalog *catalog, size_t index) {
   return kdl_catalog_image(catalog, index)->problem || kdl_catalog_error(catalog, index)[0];
 }
@@ -231,7 +231,7 @@ static size_t count_marks(const uint8_t *marks, size_t count, uint8_t mark) {
   return found;
 }
 
-/* What of a library runs, by module and by kernel. */
+/* Which modules and kernels of a library run. */
 typedef struct {
   uint8_t *modules;
   uint8_t *kernels;
@@ -295,7 +295,7 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
   return KDL_OK;
 }
 
-/* Whether a module keeps the library from being complete on its own account. */
+/* Whether the module alone makes the library incomplete. */
 static bool module_is_missing(const tally *counts, const kdl_coverage *coverage, size_t module) {
   uint8_t marks = counts->modules[module];
   return (marks & mark_present) && !(marks & mark_runs) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What of a library runs on one route of a device, and what does not: lib/inspect/ranking.h has the
- * terms. */
+/* How much of a library runs on one route of a device, and what does not. lib/inspect/ranking.h
+ * explains the terms. */
 #ifndef KDL_SELECT_COVERAGE_H
 #define KDL_SELECT_COVERAGE_H
 

@@ -31,7 +31,8 @@ static kdl_explained_reason *add_reason(kdl_explanation *explanation, const char
   return reason;
 }
 
-/* The kernel's own limits have words of their own; the rest is between image and device. */
+/* Launch limits of the kernel have their own messages; other reasons are between image and device.
+ */
 static void explain_bit(const kdl_mismatch *mismatch, const kdl_kernel_key *key,
                         const kdl_query *query, unsigned bit, kdl_explained_reason *reason) {
   size_t length = 0;
@@ -43,7 +44,7 @@ static void explain_bit(const kdl_mismatch *mismatch, const kdl_kernel_key *key,
   kdl_reason_fix(mismatch, bit, reason->fix, sizeof reason->fix);
 }
 
-/* A kernel's key that cannot be read: the image's rule knows nothing of it. */
+/* Explains a malformed kdl.kernel.NAME key, which is no part of the image's rule. */
 static void explain_key(kdl_string kernel, kdl_string value, kdl_explained_reason *reason) {
   kdl_out out = {reason->words, sizeof reason->words, 0};
   kdl_kernel_key key;
@@ -133,7 +134,7 @@ static void print_kernel_name(kdl_out *out, kdl_string name) {
     kdl_out_format(out, " (%s)", plain);
 }
 
-/* Some of the names, or those that are near; how many there are is returned. */
+/* Lists some of the names, or only near ones; returns how many there are. */
 static size_t list_names(const name_search *s, bool only_near, kdl_out *out) {
   size_t found = 0;
   for (size_t i = 0; i < s->count; ++i) {

@@ -53,7 +53,7 @@ kdl_kernel_map *kdl_kernel_map_build(kdl_catalog *catalog, const kdl_candidate *
   return map;
 }
 
-/* The first row whose name is not below the kernel's, or that is above it. */
+/* The first row whose name is not less than the kernel's, or, with `above`, is greater. */
 static size_t map_bound(const kdl_kernel_map *kernel_map, kdl_string kernel, bool above) {
   size_t low = 0, high = kernel_map->count;
   while (low < high) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Which of some images hold a kernel, for those who ask for many: looking through the images for
- * each would take kernels times images. The names are sorted, which no choice of names makes slow.
+ * Which images hold which kernel, for lookups of many kernels: searching every image for each would
+ * take kernels times images. The names are sorted, so that no set of names is slow.
  */
 #ifndef KDL_SELECT_KERNEL_MAP_H
 #define KDL_SELECT_KERNEL_MAP_H
@@ -11,23 +11,23 @@
 /* One image that holds one kernel. */
 typedef struct kdl_kernel_map_entry {
   kdl_string name;
-  uint32_t position; /* of the image, among those that were given */
+  uint32_t position; /* of the image, in the order given */
 } kdl_kernel_map_entry;
 
 typedef struct kdl_kernel_map {
   size_t count;
-  kdl_kernel_map_entry entries[]; /* by name, then by place; each once */
+  kdl_kernel_map_entry entries[]; /* sorted by name, then by position; without duplicates */
 } kdl_kernel_map;
 
-/* How much memory they take, of images that are given in an order; NULL: all of the catalog. 0
- * where memory was short for their names. */
+/* The memory that the map of these images takes; NULL: of all images of the catalog. 0 where memory
+ * ran out while their names were read. */
 size_t kdl_kernel_map_size(kdl_catalog *catalog, const kdl_candidate *images, size_t count);
 
-/* Fills it; it lives as long as the catalog. */
+/* Builds the map in `memory`; it lives as long as the catalog. */
 kdl_kernel_map *kdl_kernel_map_build(kdl_catalog *catalog, const kdl_candidate *images,
                                      size_t count, void *memory, size_t size);
 
-/* Those of a kernel, in the order of their places; NULL and 0 where there are none. */
+/* The entries of a kernel, sorted by position; NULL and 0 where there are none. */
 const kdl_kernel_map_entry *kdl_kernel_map_find(const kdl_kernel_map *kernel_map, kdl_string kernel,
                                                 size_t *out_count);
 

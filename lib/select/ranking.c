@@ -72,17 +72,17 @@ kdl_device_traits kdl_select_device_traits(const kdl_select_device *device) {
 
 enum { rule_slots = 16 };
 
-/* A ranking that is being made. */
+/* A ranking under construction. */
 typedef struct {
   kdl_catalog *catalog;
   const kdl_query *query;
-  /* Images mostly have the same key: what was found of the last one. */
+  /* Most images have the same key, so the last one is cached. */
   kdl_kernel_key key; /* `text.data` is NULL at first */
   uint64_t key_reasons;
-  /* And there are few targets: the rules of images that kind, triple and arch alone decide. */
+  /* There are few targets, so rules that depend on kind, triple and arch alone are cached. */
   unsigned used;                           /* bit i: slot i */
   const kdl_image *rule_image[rule_slots]; /* whose rule it is */
-  kdl_image_rule rules[rule_slots + 1];    /* the last is of the image that is looked at */
+  kdl_image_rule rules[rule_slots + 1];    /* the last is for an image that shares no rule */
 } ranker;
 
 static bool has_same_target(const kdl_image *a, const kdl_image *b) {
@@ -90,7 +90,7 @@ static bool has_same_target(const kdl_image *a, const kdl_image *b) {
          kdl_hash_same(a->triple, b->triple);
 }
 
-/* Where the rule of an image like this one is, or may be put. */
+/* The slot that has the rule of images with this target, or that may get it. */
 static unsigned find_rule_slot(ranker *r, const kdl_image *image, bool *out_is_known) {
   enum { most_looked_at = 4 };
   size_t length = image->arch.length;
@@ -146,8 +146,8 @@ static bool has_tag(const kdl_image *image, kdl_string tag) {
   return value && kdl_text_equal(*value, tag);
 }
 
-/* What the image itself adds, once it is read: whether it holds the kernel, and reasons against it
- * where there were none. */
+/* Adds what the image's kernels decide: whether it holds the kernel, and reasons against that
+ * kernel. */
 static void evaluate_kernel(ranker *r, kdl_candidate *candidate) {
   const kdl_query *query = r->query;
   if (kdl_catalog_unresolved(r->catalog, candidate->image))
@@ -161,7 +161,7 @@ static void evaluate_kernel(ranker *r, kdl_candidate *candidate) {
   candidate->eligible = !candidate->reasons && candidate->presence == KDL_KERNEL_PRESENT;
 }
 
-/* False where it is not of the ranking. */
+/* False where the image is not part of the ranking. */
 static bool evaluate_image(ranker *r, uint32_t index, kdl_candidate *candidate) {
   const kdl_query *query = r->query;
   const kdl_device_rule *device = &query->device->rule;
@@ -219,14 +219,14 @@ static int compare_candidates(const void *left, const void *right) {
   return order ? order : (a->image > b->image) - (a->image < b->image);
 }
 
-/* The candidates of a ranking for any kernel that may hold this one. */
+/* The candidates of a ranking without a kernel that may hold this kernel. */
 typedef struct {
-  const kdl_ranking *base;                    /* NULL: each image is judged */
-  const struct kdl_kernel_map_entry *entries; /* NULL: all of its candidates may */
+  const kdl_ranking *base;                    /* NULL: evaluate each image of the catalog */
+  const struct kdl_kernel_map_entry *entries; /* NULL: all candidates of `base` may hold it */
   size_t count;
 } candidate_origin;
 
-/* Return how many there are; `out_candidates` has room for all that are looked at. */
+/* Both return the number of candidates; `out_candidates` has room for all evaluated images. */
 static size_t evaluate_base(ranker *r, candidate_origin from, kdl_candidate *out_candidates) {
   size_t count = 0;
   for (size_t i = 0; i < from.count; ++i) {
@@ -253,7 +253,7 @@ static size_t evaluate_images(ranker *r, size_t looked_at, kdl_candidate *out_ca
   return count;
 }
 
-/* Fills in what a ranking says of its candidates, which are there. */
+/* Fills in the members that summarise the candidates. */
 static void finish_ranking(ranker *r, kdl_ranking *ranking) {
   const kdl_candidate *first = ranking->candidates;
   while (ranking->eligible < ranking->count && first[ranking->eligible].eligible)
@@ -310,12 +310,12 @@ const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t position)
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Those that are remembered                                                                    */
+/* The cache                                                                                    */
 
 enum { few_images = 16 };
 
-/* Which images of a ranking for any kernel hold what, once a few kernels were ranked among many
- * images; NULL before and when out of memory. What two threads make is the same. */
+/* The kernel map of a ranking without a kernel, once a few kernels were ranked among many images;
+ * NULL before, and when out of memory. Two threads may build it; the results are equal. */
 static const kdl_kernel_map *ranking_kernel_map(kdl_ranking *base) {
   enum { few_kernels = 8 };
   const kdl_kernel_map *kernel_map = atomic_load_explicit(&base->kernel_map, memory_order_acquire);
@@ -333,8 +333,8 @@ static const kdl_kernel_map *ranking_kernel_map(kdl_ranking *base) {
   return kernel_map;
 }
 
-/* Many images are matched once, for any kernel, and each kernel but the first is looked for among
- * those that run. */
+/* Among many images, one ranking without a kernel is made, and each kernel but the first is
+ * searched in its candidates only. */
 static kdl_status find_origin(kdl_catalog *catalog, const kdl_query *query,
                               candidate_origin *out_origin) {
   const kdl_ranking *base;
@@ -352,7 +352,7 @@ static kdl_status find_origin(kdl_catalog *catalog, const kdl_query *query,
   return KDL_OK;
 }
 
-/* What was asked, and the best of the answer. */
+/* Traces the query and the best candidate. */
 static void trace_ranking(const kdl_catalog *catalog, const kdl_query *query,
                           const kdl_ranking *created) {
   char device[192];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Every choice is a ranking: the images that a device would take for a kernel, best first, and
- * where asked for those that it refuses behind them, with reasons. Choosing takes the first,
- * loading falls back on the next, explaining prints all.
+ * Rankings: the images that a device admits for a kernel, best first, and on request those that it
+ * refuses after them, with reasons. Selection takes the first, loading falls back on the next,
+ * explaining prints all.
  *
- * An image's rank does not depend on the device (lib/target/target.h), and a policy says how rank
- * and priority count. The order is total: the place in the file settles what these leave open.
+ * An image's rank does not depend on the device (lib/target/target.h). A policy defines the order
+ * by rank and variant_priority. The order is total: file order decides between equal images.
  *
  *     kdl_query query = {.device = &device, .kernel = KDL_TEXT("saxpy")};
  *     const kdl_ranking *ranking;
@@ -36,35 +36,35 @@ struct kdl_select_device {
 kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device *out_device);
 
 struct kdl_ranking {
-  kdl_trie_node node; /* of the catalog's */
+  kdl_trie_node node; /* in kdl_catalog.rankings */
   kdl_catalog *catalog;
   kdl_query query;
-  size_t count;       /* of candidates ... */
-  size_t eligible;    /* ... of which so many are the first: the eligible ones */
-  bool is_one_module; /* these are variants of the same code */
-  kdl_kernel_key key; /* of the first of them; `text.data` is NULL where it has none */
-  /* The bytes of the first one, once they were checked for running: lib/library/selection.c. */
+  size_t count;       /* of candidates */
+  size_t eligible;    /* the first so many candidates are eligible */
+  bool is_one_module; /* the eligible ones are variants of the same code */
+  kdl_kernel_key key; /* of the first candidate; `text.data` is NULL where it has none */
+  /* The bytes of the first candidate, once they are verified: lib/library/selection.c. */
   _Atomic(const void *) data;
-  /* Of a ranking for any kernel, by which those for a kernel are made: how many were, and once they
-   * are many, which of its images hold what. */
+  /* For a ranking without a kernel, which the rankings of single kernels are derived from: how many
+   * were, and, once they are many, which images hold which kernels. */
   atomic_uint kernels_ranked;
   _Atomic(const struct kdl_kernel_map *) kernel_map;
   kdl_candidate candidates[];
 };
 
-/* The same, remembered: of the scope KDL_RANK_ELIGIBLE and among all images. It lives as long as
- * the container. Any thread; takes no lock where it is known. The device must outlive the catalog.
+/* kdl_rank with a cache, for the scope KDL_RANK_ELIGIBLE among all images. The ranking lives as
+ * long as the container. Any thread; takes no lock on a hit. The device must outlive the catalog.
  */
 kdl_status kdl_ranking_find(kdl_catalog *catalog, const kdl_query *query,
                             const kdl_ranking **out_ranking);
 
-/* Why the device cannot launch a kernel of which an image's key says this: the limits of a launch,
- * of which the image's rule knows nothing. */
+/* Why the device cannot launch a kernel whose kdl.kernel.NAME key has this text: launch limits,
+ * which the image's rule does not contain. */
 uint64_t kdl_kernel_key_reasons(kdl_string text, const kdl_select_device *device,
                                 kdl_kernel_key *out_key);
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is known already                                                                        */
+/* The cache of rankings                                                                        */
 
 static inline uint64_t kdl_query_hash(const kdl_query *query) {
   uint64_t hash = (kdl_hash_seed() ^ (uintptr_t)query->device) + (uint64_t)query->policy;
@@ -82,7 +82,7 @@ static inline bool kdl_ranking_matches(const kdl_trie_node *node, const void *ke
               : own->variant_tag.data == query->variant_tag.data);
 }
 
-/* NULL where it is not. */
+/* NULL on a miss. */
 static inline const kdl_ranking *kdl_ranking_lookup(kdl_catalog *catalog, const kdl_query *query,
                                                     uint64_t hash) {
   return (const kdl_ranking *)kdl_trie_find(&catalog->rankings, hash, kdl_ranking_matches, query);

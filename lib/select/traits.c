@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What programs around the library ask of rules, without knowing how these are stored. */
+/* Properties of rules for other components, which do not see how rules are stored. */
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "lib/select/catalog.h"

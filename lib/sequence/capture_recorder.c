@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Memory that is a slot. */
+/* A buffer that is a slot. */
 typedef struct {
   kdl_buffer buffer;
   kdl_slot slot;
@@ -17,9 +17,9 @@ typedef struct {
 
 typedef struct {
   kdl_capture head;
-  pthread_mutex_t lock; /* held while something is recorded, which is short */
+  pthread_mutex_t lock; /* held while a call is recorded */
   kdl_sequence *sequence;
-  bool has_addresses; /* memory has a middle; else it is a handle */
+  bool has_addresses; /* memory has addresses; else it is a handle */
   slot_memory *slots;
   size_t slot_count, slot_capacity;
 } recorder;
@@ -43,7 +43,7 @@ static void discard_recorder(kdl_capture *capture) {
 /* ------------------------------------------------------------------------------------------ */
 /* Slots                                                                                        */
 
-/* Memory of which two slots had a part would be the first one's. */
+/* If two slots overlapped, the first would get the shared memory. */
 static kdl_status check_no_overlap(const recorder *capture, const kdl_buffer *buffer,
                                    const char *name) {
   for (size_t i = 0; i < capture->slot_count; ++i) {
@@ -96,7 +96,7 @@ kdl_status kdl_capture_add_slot(kdl_queue *queue, const kdl_buffer *buffer, cons
   return status;
 }
 
-/* The slot that has the address, and where in it; false where none has. */
+/* The slot that contains the address, with the offset; false where none does. */
 static bool find_slot_operand(const recorder *capture, uint64_t address, kdl_operand *out_operand) {
   for (size_t i = 0; i < capture->slot_count; ++i) {
     const kdl_buffer *buffer = &capture->slots[i].buffer;
@@ -121,7 +121,7 @@ static kdl_operand buffer_operand(const recorder *capture, const kdl_buffer *buf
 /* ------------------------------------------------------------------------------------------ */
 /* Recording                                                                                    */
 
-/* What a launch was given, as operands: their sizes are those that the image tells. */
+/* Converts the arguments of a launch to operands, with the image's parameter sizes. */
 static kdl_status read_arguments(const recorder *capture, const kdl_kernel *kernel,
                                  const kdl_args *args, kdl_operand out_operands[KDL_LIMIT_ARGS]) {
   if (kernel->param_count < 0)
@@ -147,7 +147,7 @@ static kdl_status read_arguments(const recorder *capture, const kdl_kernel *kern
   return KDL_OK;
 }
 
-/* What is captured is recorded by one thread at a time. */
+/* One thread at a time records. */
 static recorder *lock_recorder(kdl_capture *head) {
   recorder *capture = recorder_of(head);
   kdl_lock(&capture->lock);
@@ -280,7 +280,7 @@ static const kdl_capture_functions capture_functions = {
     .discard = discard_recorder,
 };
 
-/* Backends may have one handle for all queues. */
+/* A backend may have one handle for all queues, which then cannot be distinguished. */
 static kdl_status check_can_capture(const kdl_queue *queue) {
   if (kdl_queue_capture(queue))
     return kdl_fail(KDL_BAD_CALL, "kdl_capture_begin: found a queue that is being captured");

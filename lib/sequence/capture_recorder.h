@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is made of calls on a queue that is captured (lib/binding/capture.h): a recording. */
+/* Records the calls on a captured queue (lib/binding/capture.h) as a sequence. */
 #ifndef KDL_SEQUENCE_CAPTURE_H
 #define KDL_SEQUENCE_CAPTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One recording copied into another, its slots replaced by what they are there. */
+/* Copies one recording into another and replaces its slots by operands. */
 #include "lib/sequence/sequence.h"
 
 #include "support/base/error.h"
@@ -11,11 +11,11 @@
 typedef struct {
   kdl_recording *outer;
   const kdl_recording *inner;
-  const kdl_operand *slots; /* what the inner one's are */
-  uint32_t base;            /* of its nodes in the outer one */
-  uint32_t before;          /* what its first ones wait for */
-  size_t mark_count;        /* of the outer one before */
-  uint64_t *slot_bytes;     /* what its slots needed before */
+  const kdl_operand *slots; /* the operands for the inner slots */
+  uint32_t base;            /* index of the first inner node in the outer recording */
+  uint32_t before;          /* the node that the first inner nodes wait for */
+  size_t mark_count;        /* of the outer recording before nesting */
+  uint64_t *slot_bytes;     /* sizes of the outer slots before nesting */
 } nesting;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -131,7 +131,7 @@ static kdl_status copy_join(const nesting *nest, const kdl_recorded_node *from) 
   return KDL_OK;
 }
 
-/* Offsets were added since what is aligned was checked. */
+/* Checks again, because offsets were added. */
 static kdl_status check_alignment(const kdl_recorded_node *node) {
   if (node->kind == KDL_NODE_FILL && node->of.copy.to.offset % node->of.copy.pattern_size)
     return kdl_fail(KDL_BAD_CALL,
@@ -175,7 +175,7 @@ static kdl_status save_slot_bytes(nesting *nest) {
   return KDL_OK;
 }
 
-/* The outer one as it was. */
+/* Restores the outer recording. */
 static void roll_back(const nesting *nest) {
   kdl_recording *outer = nest->outer;
   while (outer->node_count > nest->base) {
@@ -188,7 +188,7 @@ static void roll_back(const nesting *nest) {
     outer->slots[i].bytes = nest->slot_bytes[i];
 }
 
-/* Memory that the inner one's slots declare is needed here. */
+/* Applies the declared sizes of inner slots to the outer ones. */
 static void require_slot_memory(const nesting *nest) {
   for (size_t i = 0; i < nest->inner->slot_count; ++i) {
     const kdl_operand *given = &nest->slots[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A sequence out of a file: its kernels are found and bound as kdl_sym does, and its calls made
- * again for the images that were chosen. */
+/* Opens a saved sequence: finds and binds its kernels as kdl_sym does, and records its calls again
+ * for the selected images. */
 #include "lib/inspect/sequences.h"
 #include "lib/inspect/write.h"
 #include "lib/sequence/sequence.h"
@@ -14,11 +14,11 @@
 #include <string.h>
 
 typedef struct {
-  kdl_library *lib; /* that the sequence is in */
+  kdl_library *lib; /* contains the sequence */
   kdl_device *device;
   kdl_sequence_open_opts opts;
   kdl_seqfile saved;
-  kdl_kernel **kernels; /* of the saved ones, in their order; retained by what is recorded */
+  kdl_kernel **kernels; /* in the order of the file; retained by the recording */
   kdl_sequence *sequence;
 } opening;
 
@@ -30,7 +30,7 @@ static kdl_string sequence_image_name(const kdl_image *image) {
   return kdl_seqfile_name(pairs, pairs ? image->pair_count : 0);
 }
 
-/* "a", "b", ...: as many as there is room for. */
+/* "a", "b", ...: as many as fit. */
 static void list_names(const kdl_container *container, kdl_out *out) {
   const char *before = "";
   for (uint32_t i = 0; i < container->count; ++i) {
@@ -41,7 +41,7 @@ static void list_names(const kdl_container *container, kdl_out *out) {
   }
 }
 
-/* The one of that name, or the only one. */
+/* The sequence of that name, or the only one. */
 static kdl_status find_sequence_image(const kdl_container *container, const char *name,
                                       uint32_t *out_index) {
   uint32_t count = 0, matches = 0;
@@ -76,8 +76,8 @@ static kdl_library *library_at(const opening *job, size_t index) {
   return index == 0 ? job->lib : job->opts.libraries[index - 1];
 }
 
-/* The library that has the kernel: the file itself, else the first of those that were given; NULL,
- * which is those that are open for all, where none has. */
+/* The library that has the kernel: the file itself, else the first of the given libraries; NULL,
+ * which means those opened with KDL_OPEN_GLOBAL, where none has. */
 static kdl_status find_library(const opening *job, kdl_string name, kdl_library **out_lib) {
   *out_lib = NULL;
   for (size_t i = 0; i <= job->opts.library_count && !*out_lib; ++i) {
@@ -90,7 +90,7 @@ static kdl_status find_library(const opening *job, kdl_string name, kdl_library 
   return KDL_OK;
 }
 
-/* Whether what the image takes is what was recorded, as far as both are known. */
+/* Compares the image's parameters with the recorded ones, as far as both are known. */
 static kdl_status check_recorded_signature(const kdl_seqfile_kernel *saved,
                                            const kdl_kernel *kernel) {
   kdl_string has = {"", 0};
@@ -158,8 +158,8 @@ static kdl_status resolve_kernel(const opening *job, const kdl_seqfile_kernel *s
   return status;
 }
 
-/* Before the sequence is made, since the first kernel may be what decides by which driver the
- * device is used. */
+/* Runs before the sequence is created, because the first kernel may decide the route of the
+ * device. */
 static kdl_status resolve_kernels(opening *job) {
   job->kernels = calloc((size_t)job->saved.kernel_count + 1, sizeof(kdl_kernel *));
   if (!job->kernels)
@@ -203,7 +203,7 @@ static bool is_extent_set(const uint32_t extent[3]) {
   return extent[0] != 0;
 }
 
-/* A grid of the program's own means what it meant with the block and tile of then. */
+/* An explicit grid is valid only with the recorded block and tile. */
 static kdl_status check_grid(const kdl_seqfile_kernel *saved, const kdl_kernel *kernel) {
   const uint32_t *a = saved->block, *b = kernel->block, *c = saved->tile, *d = kernel->tile;
   bool same = (!is_extent_set(a) || !is_extent_set(b) || memcmp(a, b, sizeof saved->block) == 0) &&
@@ -268,7 +268,7 @@ static kdl_status record_saved(opening *job) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* Opening                                                                                      */
 
 static kdl_status open_saved(opening *job) {
   kdl_status status = resolve_device(job);

@@ -95,7 +95,7 @@ static int compare_uses(const void *left, const void *right) {
   return order ? order : compare_numbers(a->arg ? a->arg : a->node, b->arg ? b->arg : b->node);
 }
 
-/* A scalar is aligned for whatever type its size may have. */
+/* Aligns a scalar for any type of its size. */
 static uint32_t cell_alignment(uint64_t bytes) {
   uint32_t alignment = 8;
   while (alignment < bytes && alignment < 64)
@@ -133,7 +133,7 @@ static void plan_slot(kdl_plan *plan, kdl_slot number, uint32_t *use) {
   slot->other_end = *use;
 }
 
-/* Programs often make slots in the order in which they use them. */
+/* Programs often create slots in the order of use. */
 static bool are_sorted(const kdl_plan *plan) {
   for (size_t i = 1; i < plan->use_count; ++i) {
     if (compare_uses(&plan->uses[i - 1], &plan->uses[i]) > 0)
@@ -151,9 +151,9 @@ static void plan_slots(kdl_plan *plan) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All of it                                                                                    */
+/* The plan                                                                                     */
 
-/* A part of the plan's room, or where there is none yet, how much it takes. */
+/* A part of the plan's storage or, before that is allocated, only its size. */
 static void *alloc_plan_part(const kdl_plan *plan, size_t *used, size_t count, size_t size) {
   enum { alignment = 16 };
   void *found = plan->storage ? (char *)plan->storage + *used : NULL;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a finished recording needs to be run: for each slot what a binding changes.
+ * The plan of a finished recording: for each slot, what a binding changes.
  *
- * An argument that is a slot points to a *cell*, which launches that use the same slot at the same
- * offset share. So binding a slot writes its few cells, however many launches there are. Grids, and
- * memory that copies and fills name, are written to the nodes themselves.
+ * An argument that is a slot points to a *cell*. Launches that use the same slot at the same offset
+ * share a cell, so binding a slot writes few cells, however many launches there are. Grids, and the
+ * memory of copies and fills, are written to the nodes.
  *
- * A plan does not change. The nodes themselves, which runs write to, are its states' (state.h).
+ * A plan is constant. Its states have the nodes, which runs write to (state.h).
  */
 #ifndef KDL_SEQUENCE_PLAN_H
 #define KDL_SEQUENCE_PLAN_H
 
 #include "lib/sequence/recording.h"
 
-/* A slot is used by a node. Sorted by slot, then by kind, then by offset. */
+/* A use of a slot by a node. Uses are sorted by slot, then kind, then offset. */
 typedef enum kdl_use_kind {
   KDL_USE_ARGUMENT,
   KDL_USE_ITEMS,
@@ -26,7 +26,7 @@ typedef struct kdl_use {
   kdl_use_kind kind;
   uint64_t offset;
   uint32_t node;
-  uint32_t arg; /* of an argument: its place among the pointers of all nodes */
+  uint32_t arg; /* of an argument: its index among the pointers of all nodes */
 } kdl_use;
 
 typedef struct kdl_cell {
@@ -38,10 +38,10 @@ typedef struct kdl_plan_slot {
   const kdl_recorded_slot *recorded;
   uint32_t cell_begin, cell_end;
   uint32_t argument_begin, argument_end; /* of the uses */
-  uint32_t other_end;                    /* those behind the arguments */
+  uint32_t other_end;                    /* end of the uses after the arguments */
 } kdl_plan_slot;
 
-/* A scalar that something uses. */
+/* A scalar that a node uses. */
 typedef struct kdl_scalar {
   uint32_t index; /* of the slot, from 0 */
   uint32_t at;    /* in the cells of a state */
@@ -51,8 +51,8 @@ typedef struct kdl_scalar {
 typedef struct kdl_plan {
   const kdl_recording *recording;
   size_t node_count;
-  size_t pointer_count; /* of the arguments of all nodes */
-  size_t address_count; /* of those that are a constant buffer */
+  size_t pointer_count; /* arguments of all nodes */
+  size_t address_count; /* arguments that are a constant buffer */
   void *storage;        /* for everything below */
   kdl_use *uses;
   size_t use_count;
@@ -65,7 +65,7 @@ typedef struct kdl_plan {
   size_t scalar_count;
 } kdl_plan;
 
-/* Takes a recording whose forks are joined. */
+/* All forks of the recording must be joined. */
 kdl_status kdl_plan_create(const kdl_recording *recording, kdl_plan *out_plan);
 void kdl_plan_free(kdl_plan *plan);
 

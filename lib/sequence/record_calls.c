@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The functions that record: what they are given is checked now, and what only a binding tells when
- * it is bound. */
+/* The recording functions. They check their arguments; what depends on a binding is checked when it
+ * is bound. */
 #include "lib/sequence/recording.h"
 
 #include "lib/launch/launch.h"
@@ -83,7 +83,7 @@ static kdl_status check_buffer(const kdl_recording *recording, const kdl_operand
   return KDL_OK;
 }
 
-/* Memory that a copy or fill uses; *out_is_host where it is the host's. */
+/* Checks the memory of a copy or fill; *out_is_host: it is host memory. */
 static kdl_status check_memory_operand(const kdl_recording *recording, const kdl_operand *operand,
                                        uint64_t bytes, bool *out_is_host) {
   *out_is_host = operand->kind == KDL_OPERAND_HOST;
@@ -180,7 +180,7 @@ static kdl_status check_items(const kdl_recording *recording, const kdl_kernel *
                   (int)items->kind);
 }
 
-/* A launch of items, or where they are NULL of the descriptor. */
+/* Records a launch of items or, if they are NULL, of the descriptor. */
 static kdl_status record_kernel_launch(kdl_sequence *sequence, const char *call, kdl_kernel *kernel,
                                        const kdl_operand *items, const kdl_launch_desc *desc,
                                        const kdl_operand *args, size_t arg_count) {

@@ -63,7 +63,7 @@ kdl_status kdl_recording_add_slot(kdl_recording *recording, const kdl_recorded_s
   return KDL_OK;
 }
 
-/* Memory that a slot is bound to has so many bytes behind the offset. */
+/* Requires that memory bound to the slot has `bytes` bytes after the offset. */
 static void require_slot_bytes(const kdl_recording *recording, const kdl_operand *operand,
                                uint64_t bytes) {
   if (operand->kind != KDL_OPERAND_SLOT)
@@ -77,10 +77,9 @@ static void require_slot_bytes(const kdl_recording *recording, const kdl_operand
 /* ------------------------------------------------------------------------------------------ */
 /* Nodes                                                                                        */
 
-enum { alignment = 64 }; /* of any value */
+enum { alignment = 64 }; /* for any type */
 
-/* The value of the same argument of the launch before is nearly always the same, and need not be
- * kept twice. */
+/* The same argument of the preceding launch nearly always has the same value, and is shared. */
 static kdl_status copy_value(kdl_recording *recording, kdl_operand *operand,
                              const kdl_operand *before) {
   if (operand->kind != KDL_OPERAND_VALUE)
@@ -144,7 +143,7 @@ static void require_node_bytes(const kdl_recording *recording, const kdl_recorde
   }
 }
 
-/* Most sequences have kernels of one. */
+/* Most sequences use kernels of one library. */
 static kdl_status retain_library(kdl_recording *recording, kdl_library *lib) {
   if (!recording->library)
     recording->library = kdl_retain(lib);
@@ -173,7 +172,7 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
   if (!nodes)
     return recording_no_memory();
   recording->nodes = nodes;
-  kdl_recorded_node *copy = &nodes[recording->node_count]; /* which it is once it is counted */
+  kdl_recorded_node *copy = &nodes[recording->node_count]; /* part of the recording once counted */
   *copy = *node;
   if (copy->kind == KDL_NODE_LAUNCH) {
     KDL_TRY(retain_library(recording, copy->of.launch.kernel->lib));
@@ -191,7 +190,7 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
 /* ------------------------------------------------------------------------------------------ */
 /* Marks                                                                                        */
 
-/* Room for one more. It is there once the caller adds to `mark_count`. */
+/* Reserves memory for a mark, which exists once the caller increments `mark_count`. */
 static kdl_status reserve_mark_at(kdl_recording *recording, uint32_t at, kdl_mark_kind kind) {
   if (recording->mark_count == KDL_LIMIT_MARKS)
     return kdl_fail(KDL_BAD_CALL, "found more than %d marks in a sequence", KDL_LIMIT_MARKS);
@@ -236,7 +235,7 @@ kdl_status kdl_recording_fork(kdl_recording *recording) {
   return KDL_OK;
 }
 
-/* Of those that were begun in the innermost loop. */
+/* The innermost fork that was begun in the innermost loop. */
 static kdl_status innermost_fork(kdl_recording *recording, kdl_recorded_fork **out_fork) {
   size_t outside =
       recording->loop_count ? recording->loops[recording->loop_count - 1].fork_count : 0;
@@ -246,14 +245,14 @@ static kdl_status innermost_fork(kdl_recording *recording, kdl_recorded_fork **o
   return KDL_OK;
 }
 
-/* The innermost fork, with room for a mark of it. */
+/* The innermost fork, with memory reserved for a mark. */
 static kdl_status reserve_mark_in_fork(kdl_recording *recording, kdl_mark_kind kind,
                                        kdl_recorded_fork **out_fork) {
   kdl_status status = innermost_fork(recording, out_fork);
   return status == KDL_OK ? reserve_mark(recording, kind) : status;
 }
 
-/* A branch in which nothing was recorded has no end of its own. */
+/* An empty branch has no end node. */
 static kdl_status end_branch(const kdl_recording *recording, kdl_recorded_fork *fork) {
   if (recording->last == fork->begin)
     return KDL_OK;
@@ -288,7 +287,7 @@ kdl_status kdl_recording_join(kdl_recording *recording) {
   } else if (status == KDL_OK) {
     recording->last = fork->end_count ? fork->ends[0] : fork->begin;
   }
-  if (status != KDL_OK) { /* as it was */
+  if (status != KDL_OK) { /* restore */
     fork->end_count = count;
     recording->last = last;
     return status;

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a sequence has recorded, as plain data.
+ * The recording of a sequence: a list of slots and a list of nodes.
  *
- * A recording is a list of slots and a list of nodes. A node is one launch, copy, fill or event, a
- * join, or an end of a loop; it names its kernel, its geometry, and what it is given as operands
- * (kdl_operand), which are constants, or references to a slot with an offset. Geometry is in
- * work-items wherever the program gave it so, and is made a grid for the image that is bound when
- * the sequence is finished.
+ * A node is one launch, copy, fill or event, a join, or an end of a loop. It has its kernel, its
+ * geometry, and operands (kdl_operand): constants, or a slot with an offset. Geometry is in
+ * work-items if the program recorded it so; finishing the sequence converts it to a grid for the
+ * bound image.
  *
- * Order. Nodes stand in an order in which they may run. Each waits for one node before it, `after`,
- * or for none; only a join waits for several. So a recording without marks is a chain, and one with
- * marks is a graph of chains between forks and joins, with as many edges as nodes have ends.
+ * Order. Nodes are in topological order. Each waits for one earlier node, `after`, or for none;
+ * only a join waits for several. So a recording without marks is a chain, and one with marks is a
+ * graph of chains between forks and joins.
  *
- * Memory. Names, constants and lists lie in `memory`; a value is aligned for any type. The
- * libraries of kernels are retained, each once. Events and buffers are the caller's.
+ * Memory. Names, constants and lists are in `memory`; values are aligned for any type. Each library
+ * of a kernel is retained once. Events and buffers belong to the caller.
  *
- * recording.c appends to it, record.c is the functions of <kdl/sequence.h> that do, nest.c copies
- * one recording into another. plan.h makes of a finished one what runs.
+ * recording.c appends to a recording, record_calls.c has the public functions that record, nest.c
+ * copies one recording into another, plan.c makes the plan of a finished one.
  */
 #ifndef KDL_SEQUENCE_RECORDING_H
 #define KDL_SEQUENCE_RECORDING_H
@@ -27,8 +26,8 @@
 
 #include <kdl/backend.h>
 
-/* A mark, which stands before the node `at`. Edges tell what runs when; marks, how it was recorded,
- * which is what a file says. */
+/* A mark before the node `at`. Edges define what runs when; marks show how it was recorded, which
+ * files store. */
 typedef enum kdl_mark_kind { KDL_MARK_FORK, KDL_MARK_BRANCH, KDL_MARK_JOIN } kdl_mark_kind;
 
 typedef struct kdl_recorded_mark {
@@ -39,20 +38,20 @@ typedef struct kdl_recorded_mark {
 typedef struct kdl_recorded_slot {
   const char *name; /* "" where it has none */
   kdl_slot_kind kind;
-  uint64_t bytes; /* of a scalar, its size; of memory, how much there must be */
+  uint64_t bytes; /* size of a scalar; least size of memory */
 } kdl_recorded_slot;
 
 typedef struct kdl_recorded_launch {
   kdl_kernel *kernel;
-  kdl_operand items;    /* ITEMS, or SLOT; kind 0 where `desc` is the caller's */
-  kdl_launch_desc desc; /* where it is */
+  kdl_operand items;    /* ITEMS or SLOT; kind 0: explicit grid */
+  kdl_launch_desc desc; /* of an explicit grid */
   kdl_operand *args;
   size_t arg_count;
 } kdl_recorded_launch;
 
 typedef struct kdl_recorded_copy {
   kdl_operand to;   /* also of a fill */
-  kdl_operand from; /* HOST of a write, as `to` of a read, or a slot of the host's */
+  kdl_operand from; /* of a write: HOST or a host slot, as `to` of a read */
   uint64_t bytes;
   uint8_t pattern[16];
   size_t pattern_size;
@@ -65,7 +64,7 @@ typedef struct kdl_recorded_join {
 
 typedef struct kdl_recorded_loop {
   kdl_operand condition;
-  uint32_t other; /* the node at the other end */
+  uint32_t other; /* the node at the other end of the loop */
 } kdl_recorded_loop;
 
 typedef struct kdl_recorded_node {
@@ -82,8 +81,8 @@ typedef struct kdl_recorded_node {
 
 /* A fork that is not joined yet. */
 typedef struct kdl_recorded_fork {
-  uint32_t begin; /* the node before it */
-  uint32_t *ends; /* of its branches */
+  uint32_t begin; /* the node before the fork */
+  uint32_t *ends; /* last nodes of its branches */
   size_t end_count, end_capacity;
 } kdl_recorded_fork;
 
@@ -97,17 +96,17 @@ typedef struct kdl_recording {
   size_t node_count, node_capacity;
   size_t launch_count;
   kdl_library *library;    /* of the first kernel */
-  kdl_library **libraries; /* of the others, each once */
+  kdl_library **libraries; /* of the other kernels, without duplicates */
   size_t library_count, library_capacity;
   kdl_recorded_mark *marks;
   size_t mark_count, mark_capacity;
-  uint32_t last; /* what the next node waits for */
+  uint32_t last; /* the node that the next one waits for */
   kdl_recorded_fork *forks;
   size_t fork_count, fork_capacity;
   struct {
     uint32_t begin;
-    size_t fork_count;      /* that were open when it began */
-  } loops[KDL_LIMIT_LOOPS]; /* those that are not ended yet */
+    size_t fork_count;      /* open forks when the loop began */
+  } loops[KDL_LIMIT_LOOPS]; /* open loops */
   size_t loop_count;
 } kdl_recording;
 
@@ -116,11 +115,11 @@ void kdl_recording_free(kdl_recording *recording);
 /* Appends a copy of the slot; its name is copied. */
 kdl_status kdl_recording_add_slot(kdl_recording *recording, const kdl_recorded_slot *slot);
 
-/* Appends a copy of the node behind the last, with everything that it points to. `after` is set. A
- * kernel's library is retained. Slots are told how much memory they need. */
+/* Appends a copy of the node and everything that it points to. Sets `after`, retains the kernel's
+ * library, and updates the sizes that slots need. */
 kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *node);
 
-/* Appends the marks of another recording, whose nodes are to stand behind `base`. */
+/* Appends the marks of another recording, whose nodes start at `base`. */
 kdl_status kdl_recording_add_marks(kdl_recording *recording, const kdl_recording *other,
                                    uint32_t base);
 
@@ -130,7 +129,7 @@ kdl_status kdl_recording_join(kdl_recording *recording);
 kdl_status kdl_recording_while(kdl_recording *recording, const kdl_operand *condition);
 kdl_status kdl_recording_end_while(kdl_recording *recording);
 
-/* The slot that an operand names; NULL after it has told that there is none such. */
+/* The slot of an operand; NULL, with the error recorded, where there is none. */
 kdl_recorded_slot *kdl_recording_slot(const kdl_recording *recording, kdl_slot slot);
 
 /* "buffer", "scalar", ... */
@@ -141,7 +140,7 @@ const char *kdl_slot_kind_name(kdl_slot_kind kind);
 #define KDL_SLOT_WORDS(number, slot)                                                               \
   (unsigned)(number), *(slot)->name ? " (\"" : "", (slot)->name, *(slot)->name ? "\")" : ""
 
-/* A sequence that is being recorded, for the functions that record; fails where it is finished. */
+/* The recording of a sequence, for the recording functions; fails if the sequence is finished. */
 kdl_status kdl_sequence_recording(kdl_sequence *sequence, const char *call,
                                   kdl_recording **out_recording);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A run by launches: for backends that have no sequences, and where one cannot be used. The order
- * in which nodes were recorded is one in which they may run. */
+/* A run by single launches: for backends without sequences, and where a backend's cannot be used.
+ * Nodes may run in the order of recording. */
 #include "lib/backends/common/replay.h"
 #include "lib/sequence/state.h"
 #include "support/base/error.h"
 
-/* A trace has an entry of its own, which adds hidden arguments as any launch does. */
+/* With a trace, launches through the kernel's entry, which also adds hidden arguments. */
 static kdl_status replay_launch(const kdl_backend_node *node, void *queue) {
   const kdl_kernel *kernel = kdl_kernel_of(node->kernel);
   if (!kernel->trace_subject)
@@ -27,12 +27,12 @@ static kdl_status replay_state_node(const kdl_runtime *runtime, const kdl_backen
     return table->event_record(device, node->event, queue);
   case KDL_NODE_WAIT:
     return table->event_wait(device, node->event, queue);
-  default: /* joins are no work: a queue keeps its order */
+  default: /* joins need nothing: a queue is in order */
     return kdl_transfer_node(table, device, queue, node);
   }
 }
 
-/* At an end of a loop: moves to the other one where that is the way. The queue is waited for. */
+/* At WHILE or END: jumps to the other end of the loop if needed. Waits for the queue. */
 static kdl_status replay_loop_end(const kdl_state *state, void *queue, const kdl_runtime *runtime,
                                   size_t *at) {
   const kdl_backend_table *table = runtime->table;

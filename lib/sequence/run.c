@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Runs: what they bind is checked, and then given to a state. */
+/* kdl_sequence_run: checks the bindings, applies them to a state, and runs it. */
 #include "lib/sequence/capture_recorder.h"
 #include "lib/sequence/sequence.h"
 #include "support/base/error.h"
@@ -27,7 +27,7 @@ static kdl_status fail_wrong_device(const kdl_plan *plan, size_t index, const kd
                   plan->recording->runtime->label);
 }
 
-/* A buffer without memory is a null pointer, and no device's. */
+/* A buffer of size 0 is a null pointer and belongs to no device. */
 kdl_status kdl_sequence_check_binding(const kdl_plan *plan, size_t index,
                                       const kdl_binding *binding) {
   const kdl_recorded_slot *slot = plan->slots[index].recorded;
@@ -56,7 +56,7 @@ kdl_status kdl_sequence_check_binding(const kdl_plan *plan, size_t index,
   return KDL_OK;
 }
 
-/* Puts them into the order of the slots; each slot must be among them once. */
+/* Sorts the bindings by slot; each slot must occur once. */
 static kdl_status sort_bindings(const kdl_plan *plan, const kdl_binding *bindings, size_t count,
                                 kdl_binding *out_sorted) {
   for (size_t i = 0; i < plan->slot_count; ++i)
@@ -96,7 +96,7 @@ static void destroy_instance(kdl_sequence *sequence, kdl_state *state) {
   state->instance = NULL;
 }
 
-/* What the backend made of it where it can be used now, else launches. */
+/* Runs the backend's sequence if it can be used, else single launches. */
 static kdl_status run_state(kdl_sequence *sequence, kdl_state *state, void *queue) {
   const kdl_runtime *runtime = sequence->recording.runtime;
   if (!state->instance && atomic_load_explicit(&sequence->has_instances, memory_order_relaxed)) {
@@ -120,7 +120,7 @@ static kdl_status run_state(kdl_sequence *sequence, kdl_state *state, void *queu
   return status;
 }
 
-/* The same in a trace. Launches one by one are timed one by one. */
+/* The same in a trace. Single launches are traced one by one. */
 static kdl_status run_traced(kdl_sequence *sequence, kdl_state *state, void *queue) {
   const uint32_t grid[3] = {(uint32_t)sequence->recording.launch_count, 1, 1}, block[3] = {1, 1, 1};
   bool is_timed = atomic_load_explicit(&sequence->has_instances, memory_order_relaxed);
@@ -159,7 +159,7 @@ static kdl_status bind_unsorted(const kdl_plan *plan, kdl_state *state, const kd
   return status;
 }
 
-/* What is bound as it was last was checked then. */
+/* Unchanged bindings were checked by the last run. */
 static kdl_status bind_slots(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings,
                              size_t count) {
   if (kdl_state_is_bound(plan, state, bindings, count)) {

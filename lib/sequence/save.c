@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A finished sequence as a file: what its recording says, and the images of its kernels. */
+/* Saves a finished sequence: its recording, and the images of its kernels. */
 #include "lib/inspect/sequences.h"
 #include "lib/inspect/write.h"
 #include "lib/sequence/sequence.h"
@@ -16,7 +16,7 @@
 /* A kernel of the recording, and its number in the file. */
 typedef struct {
   kdl_kernel *kernel;
-  uint32_t node; /* the first that launches it */
+  uint32_t node; /* the first node that launches it */
   uint32_t number;
 } numbered;
 
@@ -26,9 +26,9 @@ typedef struct {
   kdl_seqfile saved;
   numbered *kernels; /* sorted by address */
   size_t kernel_count;
-  void *data; /* the saved sequence, laid out */
+  void *data; /* the serialized sequence */
   size_t data_size;
-  kdl_image_ref *carried; /* images */
+  kdl_image_ref *carried; /* images to write */
   size_t carried_count, carried_capacity;
   kdl_writer *writer;
 } saving;
@@ -51,7 +51,7 @@ static int compare_by_node(const void *left, const void *right) {
   return (a->node > b->node) - (a->node < b->node);
 }
 
-/* Each once, with numbers in the order of their first launches. */
+/* Numbers each kernel once, in the order of first launches. */
 static kdl_status number_kernels(saving *job) {
   const kdl_recording *recording = job->recording;
   numbered *found = malloc((recording->launch_count + 1) * sizeof *found);
@@ -172,7 +172,7 @@ static kdl_status save_slots(saving *job) {
   return KDL_OK;
 }
 
-/* What another process has at that place is something else. */
+/* Addresses have no meaning in another process. */
 static kdl_status fail_not_portable(const char *what) {
   return kdl_fail(KDL_UNSUPPORTED, "found %s, which a file cannot carry, expected a slot", what);
 }
@@ -183,7 +183,7 @@ static kdl_status check_memory_is_slot(const kdl_operand *operand) {
   return fail_not_portable(operand->kind == KDL_OPERAND_HOST ? "memory of the host" : "a buffer");
 }
 
-/* Whether a parameter is a pointer, by the signature: a number for one is an address here. */
+/* Whether a parameter is a pointer by the signature, so that a number for it is an address. */
 static bool is_pointer_param(kdl_string sig, size_t index) {
   kdl_param param;
   size_t at = 0;
@@ -285,7 +285,7 @@ static kdl_step_kind step_of_mark(kdl_mark_kind kind) {
                                    : KDL_STEP_JOIN;
 }
 
-/* Marks and nodes in their order; a node that a join made is what its mark says. */
+/* Saves marks and nodes in order; the mark of a join replaces its node. */
 static kdl_status save_steps(saving *job) {
   const kdl_recording *recording = job->recording;
   kdl_seqfile *saved = &job->saved;
@@ -317,7 +317,7 @@ static bool image_holds_kernel(const kdl_kernel *kernel, kdl_library *lib, size_
          KDL_KERNEL_PRESENT;
 }
 
-/* In one file, a name is one kernel. */
+/* In one file, a name must mean one kernel. */
 static kdl_status check_names_are_unique(const saving *job, kdl_library *lib) {
   size_t count = kdl_image_count(lib);
   for (size_t i = 0; i < job->kernel_count; ++i) {
@@ -342,7 +342,7 @@ static bool is_image_used(const saving *job, kdl_library *lib, size_t image) {
   return false;
 }
 
-/* The images that hold one of the kernels: they are what is carried of a library. */
+/* Collects the images of a library that hold one of the kernels. */
 static kdl_status collect_images(saving *job, kdl_library *lib) {
   size_t memory_failures = kdl_catalog_memory_failures(lib->catalog);
   kdl_status status = check_names_are_unique(job, lib);
@@ -366,7 +366,7 @@ static int compare_libraries(const void *left, const void *right) {
   return strcmp((*a)->container->name, (*b)->container->name);
 }
 
-/* Each library once. */
+/* Visits each library once. */
 static kdl_status collect_all_images(saving *job) {
   kdl_library **libs = malloc((job->kernel_count + 1) * sizeof *libs);
   size_t count = 0;
@@ -380,20 +380,20 @@ static kdl_status collect_all_images(saving *job) {
     if (known == count)
       libs[count++] = job->kernels[i].kernel->lib;
   }
-  qsort(libs, count, sizeof *libs, compare_libraries); /* kernels lie in the order of addresses */
+  qsort(libs, count, sizeof *libs, compare_libraries); /* so far in order of addresses */
   for (size_t i = 0; i < count && status == KDL_OK; ++i)
     status = collect_images(job, libs[i]);
   free(libs);
   return status;
 }
 
-/* What an OffloadBinary says of its images is a part of what is signed; in other formats the same
- * words mean something else. */
+/* Kinds and flags of an OffloadBinary's entry are signed; in other formats they have other
+ * meanings. */
 static bool is_in_offload_binary(const kdl_image *image) {
   return strncmp(image->label, "offload-binary ", 15) == 0;
 }
 
-/* Bit 0 of the flags says "without bytes" from version 2 on, and nothing before. */
+/* Bit 0 of the flags means "no bytes" from version 2 on, and nothing in version 1. */
 static kdl_status describe_carried_image(kdl_image_ref from, int format,
                                          kdl_writer_image *out_image) {
   const kdl_image *image = &from.container->images[from.index];
@@ -412,7 +412,7 @@ static kdl_status describe_carried_image(kdl_image_ref from, int format,
   return KDL_OK;
 }
 
-/* Version 1, which everything reads, has no NUL in values. */
+/* Prefers version 1, which every LLVM reads; its values cannot contain NULs. */
 static kdl_status select_format(const saving *job, int *out_format) {
   *out_format = KDL_FORMAT_V1;
   for (size_t i = 0; i < job->carried_count; ++i) {
@@ -428,7 +428,7 @@ static kdl_status select_format(const saving *job, int *out_format) {
   return KDL_OK;
 }
 
-/* With its digest: where it has one, that is checked. */
+/* Adds the image with its digest, and checks an existing digest. */
 static kdl_status add_carried_image(kdl_writer *writer, int format, kdl_image_ref from) {
   kdl_writer_image image;
   const void *data;
@@ -447,7 +447,7 @@ static kdl_status add_carried_image(kdl_writer *writer, int format, kdl_image_re
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* Saving                                                                                       */
 
 static kdl_status add_sequence(saving *job) {
   const char *name = job->opts.name ? job->opts.name : "sequence";
@@ -461,8 +461,8 @@ static kdl_status add_sequence(saving *job) {
   return kdl_writer_add_with_digest(job->writer, &image);
 }
 
-/* What a program recorded and no reader would take, as flags of a launch that are not known, is
- * told now and not when it is opened. */
+/* Reports now, instead of when the file is opened, a recording that no reader would accept, for
+ * example with unknown launch flags. */
 static kdl_status verify_readable(const saving *job) {
   kdl_seqfile again;
   kdl_status status = kdl_seqfile_read(job->data, job->data_size, &again);

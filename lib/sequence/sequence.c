@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sequences from their creation to their end, and the states that their runs have. */
+/* Creation, finishing and destruction of sequences, and the states of their runs. */
 #include "lib/sequence/sequence.h"
 
 #include "support/base/cancel.h"
@@ -116,7 +116,7 @@ kdl_status kdl_sequence_slot_find(const kdl_sequence *sequence, const char *name
                   sequence->recording.slot_count);
 }
 
-/* The type of a parameter; empty where the kernel has no signature, or one without it. */
+/* The type of a parameter in the kernel's signature; empty where there is none. */
 static kdl_string param_type(const kdl_kernel *kernel, size_t index) {
   kdl_param param = {.text = {"", 0}};
   size_t at = 0;
@@ -128,7 +128,7 @@ static kdl_string param_type(const kdl_kernel *kernel, size_t index) {
   return (kdl_string){"", 0};
 }
 
-/* `*at` counts the arguments of all nodes, as if each had as many as one can have. */
+/* `*at` counts the arguments of all nodes, KDL_LIMIT_ARGS for each. */
 kdl_status kdl_sequence_slot_type(const kdl_sequence *sequence, kdl_slot slot, uint64_t *at,
                                   kdl_string *out_type) {
   KDL_TRY(KDL_GIVEN(sequence, at, out_type));
@@ -142,7 +142,7 @@ kdl_status kdl_sequence_slot_type(const kdl_sequence *sequence, kdl_slot slot, u
     const kdl_recorded_node *node = &recording->nodes[*at / KDL_LIMIT_ARGS];
     size_t index = *at % KDL_LIMIT_ARGS;
     if (node->kind != KDL_NODE_LAUNCH || index >= node->of.launch.arg_count)
-      *at |= KDL_LIMIT_ARGS - 1; /* the next node */
+      *at |= KDL_LIMIT_ARGS - 1; /* skip to the next node */
     else if (node->of.launch.args[index].kind == KDL_OPERAND_SLOT &&
              node->of.launch.args[index].slot == slot)
       *out_type = param_type(node->of.launch.kernel, index);
@@ -153,7 +153,7 @@ kdl_status kdl_sequence_slot_type(const kdl_sequence *sequence, kdl_slot slot, u
 /* ------------------------------------------------------------------------------------------ */
 /* Finishing                                                                                    */
 
-/* From then on every run is by launches. */
+/* All further runs use single launches. */
 static void fall_back_to_launches(kdl_sequence *sequence, const char *reason) {
   atomic_store(&sequence->has_instances, false);
   atomic_store(&sequence->replay, "launches");
@@ -181,7 +181,7 @@ kdl_status kdl_sequence_instantiate(kdl_sequence *sequence, kdl_state *state) {
   return KDL_OK;
 }
 
-/* "sequence of 12 launches: saxpy, scale": each kernel once, as far as there is room. */
+/* "sequence of 12 launches: saxpy, scale": each kernel once, truncated. */
 static void make_trace_name(const kdl_recording *recording, char *name, size_t size) {
   enum { max_names = 8 };
   const char *seen[max_names];
@@ -201,8 +201,8 @@ static void make_trace_name(const kdl_recording *recording, char *name, size_t s
   }
 }
 
-/* A run is one launch in a trace. Where the host works, its kernels are shown beneath it, as
- * launches one by one; a driver's graph tells nothing of them. */
+/* A run is one launch in a trace. On the host, its kernels appear below it as single launches; a
+ * driver's graph shows none. */
 static bool begin_tracing(kdl_sequence *sequence) {
   const kdl_runtime *runtime = sequence->recording.runtime;
   char name[256];
@@ -212,8 +212,8 @@ static bool begin_tracing(kdl_sequence *sequence) {
   return runtime->device->routes[runtime->route]->spec.backend != KDL_BACKEND_HOST;
 }
 
-/* A driver's graph whose nodes were set since it was made takes longer on the device: 15% on an
- * H200 with CUDA 13. So it is made when slots are bound, in the first run. */
+/* A driver's graph whose nodes were changed after its creation runs slower: by 15% on an H200 with
+ * CUDA 13. So it is created in the first run, when slots have values. */
 static bool is_instantiated_early(const kdl_sequence *sequence) {
   const kdl_backend_table *table = sequence->recording.runtime->table;
   return sequence->plan.use_count == 0 || !(table->flags & KDL_BACKEND_BINDS_SEQUENCES);
@@ -267,10 +267,10 @@ kdl_status kdl_sequence_finish(kdl_sequence *sequence) {
 /* ------------------------------------------------------------------------------------------ */
 /* States                                                                                       */
 
-/* So many a sequence has for queues that take turns. More threads at once have more. */
+/* The number of states kept for queues that alternate. More threads at once have more states. */
 enum { max_cached_states = 8 };
 
-/* The one that ran on the queue last, else any. Called with the lock held. */
+/* The state that last ran on the queue, else any unless `exact`. Called with the lock held. */
 static kdl_state *pop_idle_state(kdl_sequence *sequence, const void *queue, bool exact) {
   kdl_state **found = &sequence->idle;
   for (kdl_state **at = found; *at; at = &(*at)->next) {
@@ -291,7 +291,7 @@ static void push_idle_state(kdl_sequence *sequence, kdl_state *state) {
   sequence->idle = state;
 }
 
-/* `spare` is one that ran elsewhere, or NULL. */
+/* `spare` is an idle state of another queue, or NULL. */
 static kdl_status acquire_other_state(kdl_sequence *sequence, kdl_state *spare, const void *queue,
                                       kdl_state **out_state) {
   kdl_lock(&sequence->lock);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Making                                                                                       */
+/* Creation                                                                                     */
 
-/* One allocation, of which `parts` are handed out; each is aligned for any value. */
+/* One allocation that is divided into `parts`, each aligned for any type. */
 typedef struct {
   char *at;
   size_t size;
@@ -23,7 +23,7 @@ static void *alloc_state_part(parts *from, size_t count, size_t size) {
   return found;
 }
 
-/* Those that are written before they are read come last. */
+/* Parts that need no zeroing are last. */
 static void lay_out_state(const kdl_plan *plan, parts *from, kdl_state *out_state) {
   out_state->cells = alloc_state_part(from, plan->cell_bytes, 1);
   out_state->changed_epochs =
@@ -55,7 +55,7 @@ kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state) {
   kdl_state *state, measured;
   (void)alloc_state_part(&measure, 1, sizeof *state);
   lay_out_state(plan, &measure, &measured);
-  void *room = malloc(measure.size + alignment); /* which takes less than an aligned one */
+  void *room = malloc(measure.size + alignment); /* faster than an aligned allocation */
   if (!room)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a run of a sequence");
   char *memory = (char *)room + (-(uintptr_t)room & (alignment - 1));
@@ -104,7 +104,7 @@ static kdl_status set_items(const kdl_plan *plan, kdl_backend_node *node, uint32
   return node->is_skipped ? KDL_OK : kdl_items_to_grid(kernel, &items, &node->desc);
 }
 
-/* Everything but arguments. */
+/* Sets operands other than arguments. */
 static kdl_status set_operand(const kdl_plan *plan, kdl_state *state, const kdl_use *use,
                               const kdl_binding *binding) {
   kdl_backend_node *node = &state->nodes[use->node];
@@ -139,7 +139,7 @@ static kdl_status set_cells(const kdl_plan *plan, kdl_state *state, const kdl_pl
   return KDL_OK;
 }
 
-/* Whether the slot is bound to something else than it was. */
+/* Whether the binding differs from the slot's last one. */
 static bool is_binding_changed(const kdl_plan *plan, const kdl_state *state, size_t index,
                                const kdl_binding *binding) {
   const kdl_plan_slot *slot = &plan->slots[index];
@@ -180,7 +180,7 @@ static void mark_all_changed(const kdl_plan *plan, kdl_state *state) {
 
 kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings) {
   state->changed_count = 0;
-  if (++state->epoch == 0) { /* all stamps are older than the first one again */
+  if (++state->epoch == 0) { /* wrapped around: reset all stamps */
     memset(state->changed_epochs, 0, plan->node_count * sizeof *state->changed_epochs);
     state->epoch = 1;
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The nodes of a state, as a backend is given them, with everything that is constant. */
+/* Builds the nodes of a state for the backend, with all constants. */
 #include "lib/launch/launch.h"
 #include "lib/sequence/state.h"
 
@@ -11,7 +11,7 @@ kdl_status kdl_state_address(const kdl_runtime *runtime, uint64_t address, uint6
   return KDL_OK;
 }
 
-/* What the next arguments are written to. */
+/* The position of the next arguments. */
 typedef struct {
   const kdl_runtime *runtime;
   const void **pointers;
@@ -22,7 +22,7 @@ static bool is_slot_operand(const kdl_operand *operand) {
   return operand->kind == KDL_OPERAND_SLOT;
 }
 
-/* A slot's is pointed to its cell later. */
+/* The pointer of a slot is set later, to its cell. */
 static kdl_status build_argument(node_builder *m, const kdl_operand *operand) {
   const void **pointer = m->pointers++;
   if (operand->kind == KDL_OPERAND_VALUE)
@@ -33,7 +33,7 @@ static kdl_status build_argument(node_builder *m, const kdl_operand *operand) {
   return kdl_state_address(m->runtime, operand->of.buffer.address, operand->offset, m->addresses++);
 }
 
-/* The block that a launch with the caller's grid leaves open. */
+/* Sets the block of an explicit grid that has none. */
 static void resolve_block(const kdl_kernel *kernel, kdl_launch_desc *desc) {
   if (!desc->block[0])
     memcpy(desc->block, kernel->loaded.block[0] ? kernel->loaded.block : kernel->block,

@@ -41,7 +41,7 @@ static bool expect(kdl_string text, size_t *at, char c) {
   return true;
 }
 
-/* The bits behind a letter, where the letter allows that many. */
+/* Parses the width after a letter, if the letter permits it. */
 static bool read_width(kdl_string text, size_t *at, uint32_t most, kdl_param *param) {
   uint32_t bits;
   size_t start = *at;
@@ -85,7 +85,7 @@ static bool read_bytes_type(kdl_string text, size_t *at, kdl_param *param) {
   return expect(text, at, '>');
 }
 
-/* On failure *at stands where the text goes wrong. */
+/* On failure *at is the offset of the error. */
 static bool read_param_type(kdl_string text, size_t *at, unsigned depth, kdl_param *param) {
   *param = (kdl_param){0};
   kdl_string rest = kdl_text_substr(text, *at);
@@ -238,7 +238,7 @@ static bool read_field_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *
     return read_bounded(c, 0, UINT32_MAX, &key->rev);
   case KDL_KERNEL_CONST:
     return read_const_list(c, &key->constants);
-  case KDL_KERNEL_FIELD_COUNT: /* kept as it stands, and so it must be text */
+  case KDL_KERNEL_FIELD_COUNT: /* an unknown field is kept, so it must be text */
     while (c->at < c->end && (unsigned char)c->text.data[c->at] >= 0x20)
       ++c->at;
     break;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Whether a device can launch a kernel as its key says (lib/inspect/metadata.h). */
+/* Whether a device can launch a kernel with the properties of its key (lib/inspect/metadata.h). */
 #ifndef KDL_TARGET_KERNEL_KEY_H
 #define KDL_TARGET_KERNEL_KEY_H
 
 #include "lib/inspect/metadata.h"
 #include "lib/target/target.h"
 
-/* What a device can launch; 0 = not known, not checked. */
+/* The launch limits of a device; 0 = unknown, not checked. */
 typedef struct kdl_device_limits {
   uint32_t threads;  /* in a group */
   uint32_t block[3]; /* in each direction */
@@ -15,7 +15,7 @@ typedef struct kdl_device_limits {
   uint64_t memory;   /* bytes */
 } kdl_device_limits;
 
-/* KDL_REASON bits; 0 = the kernel can be launched as its key says. */
+/* KDL_REASON bits; 0 = the kernel can be launched. */
 uint64_t kdl_kernel_fit(const kdl_kernel_key *key, const kdl_device_rule *device,
                         const kdl_device_limits *limits);
 

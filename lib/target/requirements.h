@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The part of a feature set that no token names: what the rules of a family need and have. Bits of
+ * The part of a feature set that has no tokens: requirements of a family's rules. They are bits of
  * the second word, so that versions, settings and memberships are matched by the same AND as
- * everything else. A version is a bit for each version: an image needs the bit of its own, a device
- * has the bits of all it knows.
+ * features. Each version is a bit: an image needs the bit of its version, a device has the bits of
+ * all versions it supports.
  */
 #ifndef KDL_TARGET_REQUIREMENTS_H
 #define KDL_TARGET_REQUIREMENTS_H
 
 #include "lib/target/target.h"
 
-/* Everywhere: kinds of image at 48 + kind, and a bit no device has. */
+/* All families: kinds of image at 48 + kind, and a bit that no device has. */
 enum { KDL_NEED_KIND = 64 + 48, KDL_NEED_IMPOSSIBLE = 64 + 63 };
 
-/* NVIDIA: PTX ISA versions, counted in nvptx.c, and for cubins of desktop parts, not to be a Tegra.
- */
+/* NVIDIA: PTX ISA versions, numbered in nvptx.c; and, for cubins of desktop parts, not being a
+ * Tegra. */
 enum { KDL_NEED_PTX = 64, KDL_NEED_PTX_LAST = 64 + 46, KDL_NEED_DESKTOP = 64 + 47 };
 
 /* AMD */
@@ -34,8 +34,8 @@ enum {
   KDL_NEED_SPIRV = 64, /* + minor version of SPIR-V 1.x, of at most 15 */
   KDL_NEED_ADDRESS_32 = 64 + 16,
   KDL_NEED_ADDRESS_64,
-  KDL_NEED_SHADER,     /* modules for graphics interfaces; no device here has it */
-  KDL_NEED_CAPABILITY, /* + the bit of a token that a module itself asks for */
+  KDL_NEED_SHADER,     /* modules for graphics APIs; no device has it */
+  KDL_NEED_CAPABILITY, /* + the bit of a token that a module's capabilities require */
 };
 
 _Static_assert(KDL_NEED_CAPABILITY + KDL_GPU_FEATURE_COUNT <= KDL_NEED_KIND,
@@ -47,11 +47,11 @@ static inline kdl_feature_set kdl_capabilities(uint64_t tokens) {
   return (kdl_feature_set){{0, (tokens & all) << (KDL_NEED_CAPABILITY - 64)}};
 }
 
-/* The tokens that the image needs, by its metadata or by its own capabilities, and that the device
+/* The tokens that the image needs, by its metadata or its capabilities, and that the device
  * lacks. */
 kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device_rule *device);
 
-/* The architecture: the family, then 24 bits of its own. */
+/* An architecture: the family, then 24 bits defined by the family. */
 #define KDL_ARCH(family, detail) ((uint32_t)(family) << 24 | (uint32_t)(detail))
 enum { KDL_ARCH_DETAIL = 0xffffff };
 
@@ -60,9 +60,9 @@ static inline void kdl_rule_arch(kdl_image_rule *rule, uint32_t lo, uint32_t hi)
   rule->arch_hi = hi;
 }
 
-/* On GPUs the lowest byte of a rank counts the tokens that are required: of two images
- * that are equal otherwise, the more demanding one was made for the better device. On CPUs the rank
- * is made of the tokens themselves. */
+/* On GPUs the lowest byte of a rank is the number of required tokens: of two otherwise equal
+ * images, the more demanding one is for the better device. On CPUs the tokens themselves form the
+ * rank. */
 enum { KDL_RANK_DETAIL_SHIFT = 8, KDL_RANK_TOKENS = 0xff };
 
 static inline unsigned kdl_count_bits(uint64_t word) {
@@ -80,8 +80,8 @@ static inline void kdl_rule_fault(kdl_image_rule *rule, uint64_t reasons) {
   rule->faults |= reasons;
 }
 
-/* The kind of an image that does not say it is `usual`. Another than that is a fault, but for
- * bitcode where the family takes it; returns whether there is none. */
+/* Sets the kind of an image whose kind is open to `expected`. Another kind is a fault, except
+ * bitcode where the family accepts it. Returns whether there is no fault. */
 static inline bool kdl_rule_kind(kdl_image_rule *rule, kdl_image_kind expected,
                                  bool takes_bitcode) {
   if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
@@ -92,13 +92,13 @@ static inline bool kdl_rule_kind(kdl_image_rule *rule, kdl_image_kind expected,
   return false;
 }
 
-/* One family each: fills arch, needs, form and rank from the description, or records a fault.
- * `rule->kind` is already made precise. */
+/* One function per family: fills arch, needs, form and rank from the description, or records a
+ * fault. `rule->kind` is already precise. */
 typedef void kdl_family_image(const kdl_image_desc *desc, kdl_image_rule *rule);
 kdl_family_image kdl_nvptx_image, kdl_amdgcn_image, kdl_spirv_image, kdl_intel_image, kdl_x86_image,
     kdl_aarch64_image, kdl_riscv_image;
 
-/* One family each: fills `arch` and adds what the device has to `has`. */
+/* One function per family: fills `arch` and adds the device's features to `has`. */
 typedef bool kdl_family_device(const kdl_device_desc *desc, kdl_device_rule *rule,
                                kdl_feature_set *has, kdl_parse_error *out_error);
 kdl_family_device kdl_nvptx_device, kdl_amdgcn_device, kdl_spirv_device, kdl_intel_device,

@@ -14,7 +14,7 @@ static const char base64_digits[] =
 /* ------------------------------------------------------------------------------------------ */
 /* Base64                                                                                       */
 
-/* Exactly `size` bytes, with the padding that belongs to them and no bit besides. */
+/* Decodes exactly `size` bytes; padding must be correct, and unused bits zero. */
 static bool base64_decode(kdl_string text, uint8_t *out, size_t size) {
   if (text.length != (size + 2) / 3 * 4)
     return false;
@@ -51,7 +51,7 @@ static char *base64_encode(char *out, const uint8_t *data, size_t size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Lines                                                                                        */
 
-/* Line `number` of a text, from 0 on, without what ends it; false where there is none. */
+/* Line `number` of a text, from 0, without its line end; false where there is none. */
 static bool text_line(kdl_string text, size_t number, kdl_string *out_line) {
   size_t at = 0;
   for (; number && at < text.length; --number)
@@ -68,7 +68,7 @@ static kdl_status fail_not_minisign(const char *name, const char *what) {
   return kdl_fail(KDL_BAD_FILE, "%s: found no %s of minisign's", name, what);
 }
 
-/* The bytes of the line behind the first comment. */
+/* Decodes the line after the first comment. */
 static bool read_base64_line(kdl_string text, uint8_t *out, size_t size) {
   kdl_string comment;
   kdl_string line;
@@ -85,7 +85,7 @@ kdl_status kdl_public_key_read(const char *name, kdl_string text, kdl_public_key
   return KDL_OK;
 }
 
-/* "Ed", how it is encrypted, "B2", salt and limits of that, the key's number, the key, a check. */
+/* Layout: "Ed", key derivation, "B2", its salt and limits, key ID, key, checksum. */
 kdl_status kdl_secret_key_read(const char *name, kdl_string text, kdl_secret_key *out_key) {
   enum { head = 2 + 2 + 2 + 32 + 8 + 8, check = 32 };
   uint8_t bytes[head + KDL_KEY_ID + KDL_ED25519_SECRET + check];
@@ -160,7 +160,7 @@ void kdl_key_id_print(const uint8_t id[KDL_KEY_ID], char out_text[KDL_KEY_ID_TEX
 /* ------------------------------------------------------------------------------------------ */
 /* Signing                                                                                      */
 
-/* What the second signature is of: the first one, and the comment. */
+/* The message of the global signature: the first signature, then the comment. */
 static size_t global_signature_message(const kdl_signature *signature,
                                        uint8_t out[KDL_ED25519_SIGNATURE + KDL_SIGNATURE_COMMENT]) {
   memcpy(out, signature->signature, KDL_ED25519_SIGNATURE);

@@ -31,7 +31,7 @@ static void record_problem(const char *where, const char *found, const char *exp
   kdl_text_escape_controls(settings.problem, sizeof settings.problem);
 }
 
-/* What the operating system has refused. */
+/* Records an error of the operating system. */
 static void record_errno(const char *where, const char *expected) {
   settings.is_out_of_memory |= !*settings.problem && errno == ENOMEM;
   record_problem(where, strerror(errno), expected);
@@ -47,8 +47,8 @@ bool kdl_trust_read_file(int fd, char text[KDL_TRUST_LIMIT_FILE], kdl_string *ou
   return is_read;
 }
 
-/* Of what is open, wherever links have led to: whether others than root and this user may change
- * it; what was found otherwise. */
+/* Whether only root and this user can write to the open file, after all symbolic links; else what
+ * was found. */
 static bool is_owned_safely(int fd, char out_found[64]) {
   struct stat info;
   if (fstat(fd, &info) != 0) {
@@ -65,7 +65,7 @@ static bool is_owned_safely(int fd, char out_found[64]) {
 static const char safe_owner_text[] =
     "that it is of root or this user, and that no other may write to it (chmod go-w)";
 
-/* A folder or file of the settings; -1 where it is not there, or cannot count. */
+/* Opens a folder or file of the settings; -1 where it does not exist, or must be ignored. */
 static int open_owned(int folder, const char *name, int flags, const char *path) {
   char found[64];
   int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
@@ -80,7 +80,7 @@ static int open_owned(int folder, const char *name, int flags, const char *path)
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What is loaded                                                                               */
+/* The policy                                                                                   */
 
 static bool parse_policy(kdl_string word, kdl_trust_policy *out_policy) {
   while (word.length && strchr(" \t\r\n", word.data[word.length - 1]))
@@ -100,7 +100,8 @@ static void record_bad_policy(const char *where, kdl_string word) {
   record_problem(where, found, "require, warn or off");
 }
 
-/* Where there is no such file nothing is said; one that cannot be read may say anything. */
+/* No file means no policy. A file that cannot be read is an error, because it may require
+ * signatures. */
 static void read_system_policy(int folder, char text[KDL_TRUST_LIMIT_FILE]) {
   char path[PATH_MAX + 16];
   kdl_string word;
@@ -129,7 +130,7 @@ static void read_user_policy(void) {
     return;
   if (!kdl_is_privileged())
     *settings.problem = '\0',
-    settings.is_out_of_memory = false; /* the user's word counts, whatever the system's is */
+    settings.is_out_of_memory = false; /* the user's policy overrides the system's */
   if (!parse_policy(kdl_text_of(text), &policy))
     record_bad_policy("KDL_TRUST", kdl_text_of(text));
   else
@@ -143,7 +144,7 @@ static int compare_public_keys(const void *left, const void *right) {
   return memcmp(left, right, sizeof(kdl_public_key));
 }
 
-/* A file that is no key is left out: of what others signed, none is then trusted more. */
+/* Ignores a file that is not a key: that trusts fewer images, never more. */
 static void read_public_key(int folder, const char *name, char text[KDL_TRUST_LIMIT_FILE]) {
   char path[PATH_MAX + 256], found[64] = "no public key of minisign's";
   kdl_string content;
@@ -189,7 +190,7 @@ static int open_settings_folder(void) {
   return open_owned(AT_FDCWD, settings.folder, O_DIRECTORY, settings.folder);
 }
 
-/* A folder in the place of /etc/kdl is for tests and for users' own keys. */
+/* KDL_TRUST_DIR replaces /etc/kdl, for tests and for users' own keys. */
 static void read_settings(void) {
   KDL_NOT_CANCELLED;
   char text[KDL_TRUST_LIMIT_FILE];
@@ -202,7 +203,7 @@ static void read_settings(void) {
     read_system_policy(folder, text);
   read_user_policy();
   if (settings.policy != KDL_TRUST_OFF && folder < 0)
-    folder = open_settings_folder(); /* why there are no keys */
+    folder = open_settings_folder(); /* records why there are no keys */
   snprintf(settings.folder, sizeof settings.folder, "%.*s/keys.d", length, base_folder);
   if (settings.policy != KDL_TRUST_OFF && folder >= 0)
     read_public_keys(folder, text);

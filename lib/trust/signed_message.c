@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pair, and which of all it is: of a key that stands there twice the last one counts. */
+/* A pair and its index, which orders equal keys. */
 typedef struct {
   kdl_pair pair;
   size_t number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Ed25519 and BLAKE2b-512 of libsodium, opened when they are first asked for, as the codecs are
+/* Ed25519 and BLAKE2b-512 of libsodium, which is opened on first use, as the codecs are
  * (docs/decisions/0002-codecs-at-run-time.md). */
 #ifndef KDL_TRUST_SODIUM_H
 #define KDL_TRUST_SODIUM_H
@@ -8,7 +8,7 @@
 
 enum { KDL_BLAKE2B_512 = 64 };
 
-/* kdl_sodium_open() comes first. */
+/* Call kdl_sodium_open() before these. */
 bool kdl_sodium_verify(const uint8_t signature[KDL_ED25519_SIGNATURE], const void *data,
                        size_t size, const uint8_t key[KDL_ED25519_PUBLIC]);
 void kdl_sodium_sign(const void *data, size_t size, const uint8_t key[KDL_ED25519_SECRET],

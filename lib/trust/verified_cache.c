@@ -10,19 +10,19 @@
 enum { max_entries = 256, max_entry_size = 64 * 1024 };
 
 typedef struct {
-  uint64_t fingerprint; /* tells most others apart */
+  uint64_t fingerprint; /* distinguishes most entries */
   size_t size;
   uint8_t *bytes;
 } cache_entry;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static cache_entry cache_entries[max_entries]; /* guarded by it, as the next one */
+static cache_entry cache_entries[max_entries]; /* guarded by the lock */
 static size_t added_count;
 
-/* Bytes that are one behind the other: written, or compared with what was. */
+/* A sequence of bytes that is written, compared with an earlier one, or counted. */
 typedef struct {
-  uint8_t *to;         /* NULL where they are compared or counted */
-  const uint8_t *with; /* NULL where they are counted */
+  uint8_t *to;         /* NULL: compare or count */
+  const uint8_t *with; /* NULL: do not compare */
   size_t size;
   bool differs;
 } serializer;
@@ -55,7 +55,7 @@ static void serialize_images(serializer *r, kdl_string detached, const kdl_signe
   }
 }
 
-/* Its size and a mark of its contents. */
+/* An entry with its size and fingerprint. */
 static cache_entry entry_for(kdl_string detached, const kdl_signed_image *images, size_t count) {
   cache_entry entry = {.size = sizeof detached.length + detached.length};
   entry.fingerprint = detached.length > 64 ? (uint64_t)(uint8_t)detached.data[64] : 0;
@@ -65,7 +65,7 @@ static cache_entry entry_for(kdl_string detached, const kdl_signed_image *images
       kdl_string key = images[i].pairs[k].key, value = images[i].pairs[k].value;
       entry.size += 2 * sizeof key.length + key.length + value.length;
       entry.fingerprint = entry.fingerprint * 31 + value.length;
-      for (size_t at = 20; at < value.length && at < 28; ++at) /* digits of what is random */
+      for (size_t at = 20; at < value.length && at < 28; ++at) /* random digits of the signature */
         entry.fingerprint = entry.fingerprint * 31 + (uint8_t)value.data[at];
     }
   }

@@ -10,15 +10,17 @@
 
 typedef struct kdl_built_in {
   const kdl_backend_table *table;
-  kdl_driver *driver; /* NULL where there is none to open */
-  /* What vendors read to limit, reorder or divide what a process sees; NULL behind the last. */
+  kdl_driver *driver; /* NULL for a backend without a driver */
+  /* The vendor's variables that limit, reorder or partition the devices of a process; ends with
+   * NULL. */
   const char *const *variables;
-  /* The driver changes the environment, which others read while they start: it is opened and asked
-   * when they have answered. */
+  /* The driver changes the environment, which other drivers read while they start: it is opened and
+   * queried after them. */
   bool enumerate_last;
-  /* Opens what the driver opens in turn, where a call of its own does that; may be NULL. */
+  /* Opens the libraries that the driver itself opens, if one of its calls does that; may be
+   * NULL. */
   void (*open_dependencies)(void);
-  /* Adds the devices of the driver, which is open, and creates no context. Any thread. */
+  /* Adds the devices of the open driver, without creating a context. Any thread. */
   void (*list)(kdl_spec_list *list);
 } kdl_built_in;
 

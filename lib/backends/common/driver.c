@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* RTLD_NODELETE keeps the library should other code close it; RTLD_LOCAL keeps its symbols from
- * the program's. */
+/* RTLD_NODELETE keeps the library if other code closes it; RTLD_LOCAL hides its symbols from the
+ * program. */
 static void *system_open(void *user, const char *library) {
   (void)user;
   return kdl_program_is_static() ? NULL
@@ -66,8 +66,8 @@ void kdl_driver_report_set(kdl_driver_report *report, kdl_driver_state state, co
   kdl_spec_set_text(report->words, sizeof report->words, words, strlen(words));
 }
 
-/* A library that is not installed, in contrast to one that lacks another library or is damaged: the
- * loader then names the library that was asked for and says that it is not there. */
+/* Whether the library itself is not installed, in contrast to a damaged one or a missing
+ * dependency: the loader's message then names this library. */
 static bool is_missing(const char *library, const char *why) {
   size_t length = strlen(library);
   return strncmp(why, library, length) == 0 && why[length] == ':' &&
@@ -135,7 +135,7 @@ static bool fill_table(kdl_driver *driver, void *library, symbol_stage wanted,
                             row->name);
       return false;
     }
-    /* POSIX lets an object pointer from dlsym be read as a function pointer; C does not convert. */
+    /* POSIX permits reading dlsym's object pointer as a function pointer; C has no conversion. */
     memcpy((char *)driver->table + row->offset, &symbol, sizeof symbol);
   }
   return true;
@@ -168,8 +168,8 @@ bool kdl_driver_open(kdl_driver *driver, const kdl_driver_resolver *resolver,
   return opened;
 }
 
-/* Handlers of exit run in the opposite order, and are given nothing: each is of the driver that was
- * watched last among those that are left. */
+/* Exit handlers run in reverse order and get no argument: each is for the driver that was watched
+ * last among the remaining ones. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static kdl_driver *watched_drivers;
 static void (*on_driver_exit)(const kdl_driver *driver);
@@ -221,7 +221,7 @@ void kdl_driver_load_lazy_symbols(kdl_driver *driver) {
 
 int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call) {
   int error = 0;
-  if (!anew && atomic_load(&driver->is_started)) /* which another thread may be doing anew */
+  if (!anew && atomic_load(&driver->is_started)) /* another thread may be restarting it */
     return 0;
   kdl_work_take(&driver->starting);
   if (anew || !atomic_load(&driver->is_started)) {
@@ -238,7 +238,7 @@ int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What a driver shows                                                                          */
+/* Devices of a driver                                                                          */
 
 kdl_device_spec *kdl_spec_list_add(kdl_spec_list *list) {
   kdl_device_spec *specs =
@@ -257,7 +257,7 @@ kdl_device_spec *kdl_spec_list_add(kdl_spec_list *list) {
   return spec;
 }
 
-/* Adds to the words that the report already has. */
+/* Appends to the report's message. */
 static void report_append(kdl_driver_report *report, const char *words) {
   kdl_out out = {report->words, sizeof report->words, strlen(report->words)};
   kdl_out_format(&out, "%s%s", out.used ? "; " : "", words);

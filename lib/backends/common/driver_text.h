@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What drivers are told and say. */
+/* Helpers for texts and patterns of drivers. */
 #ifndef KDL_BACKENDS_COMMON_TEXT_H
 #define KDL_BACKENDS_COMMON_TEXT_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A compiler's lines as one, joined by "; ", as far as there is room. */
+/* Joins a compiler's lines by "; ", truncated to the buffer. */
 static inline void kdl_join_lines(const char *lines, char *text, size_t size) {
   static const char blank[] = "\r\n ";
   size_t used = 0;

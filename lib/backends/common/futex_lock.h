@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A lock that is taken and given back in a few instructions where no thread waits for it: what a
- * launch can afford, where pthread's costs more than the rest of it. */
+/* A lock of one word for launches: a few instructions without contention, where a pthread mutex
+ * would cost more than the rest of a launch. */
 #ifndef KDL_BACKENDS_COMMON_BRIEF_LOCK_H
 #define KDL_BACKENDS_COMMON_BRIEF_LOCK_H
 
@@ -9,22 +9,21 @@
 
 enum { KDL_FUTEX_HELD = 1, KDL_FUTEX_CONTENDED = 2 };
 
-/* Zero is free. */
+/* Zero means unlocked. */
 typedef struct kdl_futex_lock {
   atomic_uint state; /* KDL_BRIEF_ */
 } kdl_futex_lock;
 
-/* Setting one bit and branching on what it was are two instructions; comparing and exchanging are
- * four. */
+/* Test-and-set of one bit takes two instructions; compare-and-exchange takes four. */
 static inline bool kdl_futex_lock_try(kdl_futex_lock *lock) {
   return !(atomic_fetch_or_explicit(&lock->state, KDL_FUTEX_HELD, memory_order_acquire) &
            KDL_FUTEX_HELD);
 }
 
-/* Takes it, asleep until it is free. */
+/* Sleeps until the lock is free, and takes it. */
 void kdl_futex_lock_wait(kdl_futex_lock *lock);
 
-/* Lets one of those go on that wait, after a release. */
+/* Wakes one waiter after a release. */
 void kdl_futex_lock_wake(kdl_futex_lock *lock);
 
 static inline void kdl_futex_lock_acquire(kdl_futex_lock *lock) {
@@ -32,7 +31,7 @@ static inline void kdl_futex_lock_acquire(kdl_futex_lock *lock) {
     kdl_futex_lock_wait(lock);
 }
 
-/* Gives it back; true where one of those is to be woken that wait. */
+/* Releases the lock; true if a waiter must be woken. */
 static inline bool kdl_futex_lock_release_fast(kdl_futex_lock *lock) {
   return atomic_fetch_sub_explicit(&lock->state, KDL_FUTEX_HELD, memory_order_release) !=
          KDL_FUTEX_HELD;

@@ -5,7 +5,7 @@
 
 struct kdl_open_device {
   uint32_t ordinal;
-  void *context; /* the caller's; NULL where it gave none */
+  void *context; /* of kdl_device_adopt; NULL: none */
   const void *identity;
   void *device;
   kdl_open_device *next;

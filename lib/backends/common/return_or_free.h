@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Gives what was made to the caller, or frees it where making it failed; returns the status. */
+/* Returns a new object to the caller, or frees it if its creation failed; returns the status. */
 static inline kdl_status kdl_return_or_free(kdl_status status, void *made, void **out_made) {
   if (status == KDL_OK)
     *out_made = made;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What libkdl does for backends, built in or not. */
+/* The services that libkdl offers to built-in backends and plug-ins. */
 #ifndef KDL_BACKENDS_COMMON_SERVICES_H
 #define KDL_BACKENDS_COMMON_SERVICES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the CUDA driver interface takes and returns, as in cuda.h, which is not needed to build.
- * Handles (CUcontext, CUstream, CUlibrary, CUkernel, ...) are void pointers, a CUdevice is an int,
- * a CUdeviceptr a uint64_t. */
+/* Types and constants of the CUDA driver API, as in cuda.h, which is not needed to build. Handles
+ * (CUcontext, CUstream, CUlibrary, CUkernel, ...) are void pointers, a CUdevice is an int, a
+ * CUdeviceptr a uint64_t. */
 #ifndef KDL_BACKENDS_CUDA_ABI_H
 #define KDL_BACKENDS_CUDA_ABI_H
 
@@ -47,8 +47,8 @@ enum { KDL_CUDA_CAPTURE_MODE_RELAXED = 2 };
 enum { KDL_CUDA_CAPTURE_STATUS_NONE = 0 };
 enum { KDL_CUDA_STREAM_NON_BLOCKING = 1 };
 
-/* CU_STREAM_LEGACY and CU_STREAM_PER_THREAD, and NULL: streams of whichever context is current.
- * What lies above is a pointer to a stream of one context. */
+/* NULL, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD: streams of the current context. Larger values
+ * are pointers to a stream of one context. */
 enum { KDL_CUDA_STREAM_LAST_SPECIAL = 2 };
 
 /* CUjit_option */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* NVIDIA GPUs, through libcuda: opened when it is first asked for devices, never linked, never
+/* NVIDIA GPUs through libcuda, which is opened at the first query for devices, never linked, never
  * closed. */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/cuda/objects.h"

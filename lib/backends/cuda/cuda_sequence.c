@@ -2,9 +2,9 @@
 /*
  * Sequences are CUDA graphs (lib/backends/common/graphs/graph.h).
  *
- * Kernel nodes hold a CUfunction, which belongs to the device's context: on a queue of another one,
- * and on a stream that the program captures, a sequence is replayed by launches. Whether a stream
- * is captured is asked only where the program can have done that.
+ * Kernel nodes hold a CUfunction, which belongs to the device's context: on a queue of another
+ * context, and on a stream that the program captures, a sequence is replayed by single launches.
+ * libkdl queries the capture status of a stream only if the program could have captured it.
  */
 #include "lib/backends/common/graphs/graph.h"
 #include "lib/backends/cuda/objects.h"
@@ -14,7 +14,7 @@
 
 typedef struct {
   kdl_graph graph;
-  void *module, *set_condition; /* of loops; NULL where there are none */
+  void *module, *set_condition; /* for loops; NULL without loops */
 } cuda_sequence;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -100,7 +100,7 @@ static int cuda_graph_add_fill(void *context, void *graph, const kdl_backend_nod
   *out_call = "cuGraphAddMemsetNode";
   for (size_t i = 0; i < parts && error == KDL_CUDA_SUCCESS; ++i) {
     kdl_cuda_fill_node params = cuda_fill_node(&fills[i]);
-    void *last = *out_node; /* each behind the one before it */
+    void *last = *out_node; /* each depends on the one before */
     error =
         kdl_cuda.graph_fill(out_node, graph, i ? &last : after, i ? 1 : count, &params, context);
   }
@@ -232,7 +232,7 @@ static int cuda_graph_end_loop(kdl_graph *graph, void *body, const kdl_backend_n
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the driver has                                                                          */
+/* Support by the driver                                                                        */
 
 static kdl_status cuda_graph_lacks(const kdl_cuda_device *device, const char *function,
                                    const char *release) {
@@ -278,7 +278,7 @@ static kdl_status cuda_graph_build(kdl_graph *graph) {
   return kdl_cuda_leave(&scope, error, "%s, of a sequence of %zu nodes", call, graph->node_count);
 }
 
-/* An instance that still runs is the driver's to free when it is done; code is not. */
+/* The driver frees an instance that still runs when it is done; it does not keep code alive. */
 static void cuda_graph_destroy(kdl_graph *graph) {
   const cuda_sequence *sequence = (const cuda_sequence *)graph;
   kdl_cuda_scope scope;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Devices, and which context is current while one of them is spoken to. */
+/* Devices, and making their context current. */
 #include "lib/backends/common/open_devices.h"
 #include "lib/backends/cuda/objects.h"
 
@@ -72,7 +72,8 @@ kdl_status kdl_cuda_check_context(const kdl_cuda_device *device, void *context, 
                                 device->ordinal, what);
 }
 
-/* The primary context is held until the process ends: what others keep in it outlives us. */
+/* The primary context is retained until the process ends: other users of it may outlive
+ * libkdl's. */
 static kdl_status cuda_open_context(kdl_cuda_device *device) {
   int error = kdl_cuda.device_get(&device->number, (int)device->ordinal);
   if (error != KDL_CUDA_SUCCESS)
@@ -99,7 +100,8 @@ static kdl_open_devices cuda_open_devices = {&kdl_cuda_errors,          kdl_cuda
                                              sizeof(kdl_cuda_device),   cuda_open_device,
                                              PTHREAD_MUTEX_INITIALIZER, NULL};
 
-/* CUDA numbers a device as long as the process runs, so that the number is identity enough. */
+/* CUDA's device numbers do not change while the process runs, so the number identifies the
+ * device. */
 kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device) {
   kdl_backend_device wanted = *desc;
   wanted.identity = NULL;
@@ -111,8 +113,8 @@ void *kdl_cuda_device_native(void *handle, kdl_native which) {
   return kdl_select_native(which, (void *)(intptr_t)device->number, device->context);
 }
 
-/* The primary context stays: giving it back would end it for those that use it without holding it,
- * and the driver ends it anyway. */
+/* The primary context is not released: that would destroy it for users that do not retain it, and
+ * the driver destroys it anyway. */
 void kdl_cuda_device_close(void *device, void *queue) {
   kdl_cuda_queue_destroy(device, queue);
 }

@@ -24,7 +24,7 @@ static const int cuda_symbol_versions[] = {
 /* ------------------------------------------------------------------------------------------ */
 /* Entry points at pinned versions                                                              */
 
-/* Pinned so that a program built with per-thread default streams does not change ours. */
+/* Pinned, so that a program built with per-thread default streams does not affect libkdl. */
 enum { legacy_stream = 1 };
 
 /* "cuMemAlloc_v2" without its "_v2". */
@@ -37,7 +37,7 @@ static const char *cuda_unversioned_name(const char *name, char room[64]) {
   return room;
 }
 
-/* The driver's own answer where it gives one, else dlsym. */
+/* Asks cuGetProcAddress if the driver has it, else dlsym. */
 static void *cuda_find_pinned_symbol(const kdl_driver *driver, const kdl_driver_symbol *symbol) {
   if (!kdl_cuda.find)
     return driver->resolver.symbol(driver->resolver.user, driver->library, symbol->name);

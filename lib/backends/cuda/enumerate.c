@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-/* Every device with clusters takes eight blocks; more is up to the kernel and the device. */
+/* Every device with clusters supports eight blocks; more depends on kernel and device. */
 enum { portable_cluster_size = 8 };
 
-/* 0 where an older driver does not know the attribute. */
+/* 0 if an older driver does not know the attribute. */
 static uint32_t cuda_device_attribute(int device, int which) {
   int value = 0;
   if (kdl_cuda.device_attribute(&value, which, device) != KDL_CUDA_SUCCESS || value < 0)

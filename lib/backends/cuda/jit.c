@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The driver's compiler for PTX: its options from the environment, and its words. */
+/* The driver's PTX compiler: its options from the environment, and its messages. */
 #include "lib/backends/common/driver_text.h"
 #include "lib/backends/cuda/objects.h"
 
@@ -27,7 +27,7 @@ struct kdl_cuda_jit {
   void *values[log_options + setting_count];
   char info[log_size];
   char errors[log_size];
-  char text[]; /* the PTX, with the NUL that the driver finds its end by */
+  char text[]; /* the PTX with a final NUL, which the driver needs */
 };
 
 static void cuda_jit_add_option(kdl_cuda_jit *jit, int option, void *value) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels, ready to be launched. */
+/* Finding kernels and preparing them for launches. */
 #include "lib/backends/cuda/objects.h"
 
 #include <stdatomic.h>
@@ -19,8 +19,8 @@ void *kdl_cuda_kernel_native(void *device, void *context) {
 /* ------------------------------------------------------------------------------------------ */
 /* Looking up                                                                                   */
 
-/* A CUkernel is loaded into a context when it is first launched there. Asking for its function does
- * that now, so that the launch neither fails for it nor breaks a capture. */
+/* A CUkernel is loaded into a context at its first launch there. Getting its function loads it now,
+ * so that a launch neither fails because of it nor breaks a capture. */
 static kdl_status cuda_find_library_kernel(kdl_cuda_kernel *kernel, const kdl_cuda_code *code,
                                            const char *name) {
   uint32_t ordinal = kernel->device->ordinal;
@@ -54,7 +54,7 @@ static int cuda_query_param(const kdl_cuda_kernel *kernel, uint32_t index, size_
                       : kdl_cuda.function_param(kernel->head.function, index, out_offset, out_size);
 }
 
-/* The driver has no count: it refuses the index behind the last. */
+/* The driver has no count of parameters: it refuses the index after the last. */
 static kdl_status cuda_query_params(kdl_cuda_kernel *kernel) {
   kdl_params *params = &kernel->params;
   bool has_memory = kdl_params_begin(params);
@@ -71,7 +71,7 @@ static kdl_status cuda_query_params(kdl_cuda_kernel *kernel) {
   return cuda_params_no_memory(kernel);
 }
 
-/* Whether the driver says of the last parameter what the image does. */
+/* Whether the driver agrees with the image on the last parameter. */
 static bool cuda_params_match_driver(const kdl_cuda_kernel *kernel) {
   const kdl_params *params = &kernel->params;
   size_t offset, size;
@@ -82,8 +82,9 @@ static bool cuda_params_match_driver(const kdl_cuda_kernel *kernel) {
   return offset == last->offset && size == last->size;
 }
 
-/* Drivers before CUDA 12.4 do not tell; later ones take 1.5 us to refuse an index, as long as all
- * else here. So a cubin is read, and the driver asked where it says something else. */
+/* Drivers before CUDA 12.4 do not report parameters; later ones take 1.5 us to refuse an index, as
+ * long as everything else here. So the cubin is read, and the driver is queried only if it
+ * disagrees. */
 static kdl_status cuda_resolve_params(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
                                       const char *name) {
   bool tells = kernel->free ? kdl_cuda.kernel_param : kdl_cuda.function_param;
@@ -97,7 +98,7 @@ static kdl_status cuda_resolve_params(kdl_cuda_kernel *kernel, const kdl_cuda_mo
   return cuda_query_params(kernel);
 }
 
-/* 0 where the driver does not say. */
+/* 0 if the driver suggests none. */
 static uint32_t cuda_suggest_block(const kdl_cuda_kernel *kernel, uint64_t shared) {
   int grid = 0, block = 0;
   int error = kdl_cuda.occupancy(&grid, &block, kernel->head.function, NULL, (size_t)shared, 0);
@@ -170,7 +171,7 @@ static kdl_status cuda_get_kernel_attribute(const kdl_cuda_kernel *kernel, int a
   return KDL_OK;
 }
 
-/* Of both handles, since either may be launched. */
+/* Sets it on both handles, because either may be launched. */
 static kdl_status cuda_set_kernel_attribute(const kdl_cuda_kernel *kernel, int attribute,
                                             int value) {
   const kdl_cuda_device *device = kernel->device;
@@ -187,8 +188,8 @@ static kdl_status cuda_set_kernel_attribute(const kdl_cuda_kernel *kernel, int a
   return KDL_OK;
 }
 
-/* 48 KiB, less what the kernel has of its own, are had without asking. Beyond that all that the
- * device has is asked for, once, so that no later launch has to ask again. */
+/* Up to 48 KiB of group memory, minus the kernel's static part, need no attribute. Beyond that the
+ * kernel opts in to all that the device has, once. */
 enum { shared_unasked = 48 << 10 };
 
 kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size) {

@@ -2,17 +2,17 @@
 /*
  * Launching.
  *
- * The usual launch is one call of the driver: no lock, no look-up, and no question which context is
- * current. A thread nearly always has the right one, and where it has not, the driver refuses the
- * CUfunction and does nothing else. Then the kernel is launched as a CUkernel, which the driver
- * runs in the context of the stream (cuLaunchKernel's manual), from then on; where code was loaded
- * into the context there is none, and the context is made current first. Remembering per thread
- * which context is current would not do: frameworks change it without our knowledge.
+ * The fast path is one call of the driver: no lock, no lookup, and no check of the current context.
+ * A thread nearly always has the right context; if not, the driver refuses the CUfunction and does
+ * nothing else. From then on the queue launches the kernel as a CUkernel, which the driver runs in
+ * the context of the stream (cuLaunchKernel's manual). If code was loaded into the context, there
+ * is no CUkernel, and the context is made current first. A cache of the current context per thread
+ * would be wrong, because frameworks change it without libkdl.
  *
- * What is left takes the longer way. Where the stream stands for "whichever context is current"
- * (NULL, as PyTorch's default is) and a function was refused, the context is made current first,
- * since the driver would launch a CUkernel elsewhere. Group memory, clusters and cooperation are
- * settled before they are asked for.
+ * Everything else takes the slow path. If the stream means "the current context" (NULL, as
+ * PyTorch's default) and a function was refused, the context is made current first, because the
+ * driver would launch a CUkernel in another one. Group memory, clusters and cooperative launches
+ * are prepared first.
  */
 #include "lib/backends/cuda/objects.h"
 
@@ -21,7 +21,7 @@
 
 enum { portable_cluster = 8 };
 
-/* What a launch is made of. */
+/* The parameters of a launch. */
 typedef struct {
   const kdl_kernel_head *head;
   const kdl_launch_desc *desc;
@@ -116,7 +116,7 @@ static kdl_status cuda_launch_in_queue_context(const launch_call *call) {
   return error == KDL_CUDA_SUCCESS ? KDL_OK : cuda_launch_failed(call, error);
 }
 
-/* A CUfunction was refused: for its context not being current, or for a reason of its own. */
+/* A CUfunction was refused: because its context is not current, or for another reason. */
 static __attribute__((noinline, cold)) kdl_status cuda_retry_launch(const launch_call *call,
                                                                     int error) {
   const kdl_cuda_kernel *kernel = cuda_kernel_of_call(call);
@@ -137,9 +137,9 @@ static __attribute__((noinline, cold)) kdl_status cuda_retry_launch(const launch
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The unusual launch                                                                           */
+/* The slow path                                                                                */
 
-/* Whatever must be settled before a launch of this shape. */
+/* Prepares the kernel for a launch of this shape. */
 kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
   kdl_status status = kdl_driver_check_flags(&kdl_cuda_errors, ordinal, desc->flags);
@@ -183,11 +183,12 @@ kdl_status kdl_cuda_launch_slow(const kdl_kernel_head *head, const kdl_launch_de
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The usual launch                                                                             */
+/* The fast path                                                                                */
 
-/* What a second attempt needs is put on the stack now, which the empty statement says: a value that
- * lives in a register across the driver's call costs every launch three instructions, not one. A
- * CUresult is never negative, and success is KDL_OK: it is returned as it is. */
+/* Values for a second attempt are stored on the stack now, which the empty asm statement forces:
+ * keeping a value in a register across the driver's call costs every launch three instructions
+ * instead of one. A CUresult is never negative, and success is KDL_OK, so it is returned
+ * unchanged. */
 static inline __attribute__((always_inline)) kdl_status
 cuda_launch_fast(const kdl_kernel_head *head, const kdl_launch_desc *desc, const uint32_t *block,
                  const kdl_args *args, kdl_cuda_queue *queue) {
@@ -210,8 +211,8 @@ kdl_status kdl_cuda_launch_desc_block(const kdl_kernel_head *head, const kdl_lau
   return cuda_launch_fast(head, desc, desc->block, args, queue);
 }
 
-/* Zero for the usual launch, which has the context from the thread, and no group memory, flags and
- * cluster. The empty statement lets gcc join what it would else load apart. */
+/* Zero for the fast path: the thread's context, no group memory, flags or cluster. The empty asm
+ * statement lets gcc combine the loads. */
 static inline uint64_t cuda_needs_slow_path(const kdl_launch_desc *desc, uint64_t from) {
   _Static_assert(offsetof(kdl_launch_desc, flags) == offsetof(kdl_launch_desc, shared) + 4,
                  "neighbours");
@@ -220,8 +221,8 @@ static inline uint64_t cuda_needs_slow_path(const kdl_launch_desc *desc, uint64_
   return from | kdl_launch_pair(desc, offsetof(kdl_launch_desc, cluster));
 }
 
-/* Ends in a jump whichever way it goes, so that it needs no frame of its own. That the three are
- * not static keeps compilers from moving their loads and saves here. */
+/* Ends in a tail call on every path, so that it needs no stack frame. The three functions are not
+ * static, so that compilers do not move their loads and saves here. */
 kdl_status kdl_cuda_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                            const kdl_args *args, void *queue_handle) {
   const kdl_cuda_queue *queue = queue_handle;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Code that belongs to no context: one CUlibrary serves every device that loads the image. */
+/* Code without a context: one CUlibrary serves every device that loads the image. */
 #include "lib/backends/cuda/objects.h"
 
 #include <pthread.h>
@@ -7,17 +7,17 @@
 
 typedef struct shared_library shared_library;
 struct shared_library {
-  kdl_cuda_code code; /* first: what callers hold */
+  kdl_cuda_code code; /* first member: callers hold a pointer to it */
   shared_library *next;
   const void *data;
   size_t users;
-  pthread_mutex_t lock; /* held while it is loaded, so that a second device waits for the outcome */
+  pthread_mutex_t lock; /* held while loading, so that a second device waits for the result */
 };
 
 static pthread_mutex_t cuda_libraries_lock = PTHREAD_MUTEX_INITIALIZER;
 static shared_library *cuda_libraries;
 
-/* The image's own bytes tell it from any other as long as it is loaded. */
+/* The address of the image's bytes identifies it while it is loaded. */
 static shared_library *cuda_find_or_add_library(const void *data) {
   pthread_mutex_lock(&cuda_libraries_lock);
   shared_library *found = cuda_libraries;

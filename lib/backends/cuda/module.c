@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Images on a device: as a CUlibrary where the driver has them, else as a CUmodule of its context.
- */
+/* Images on a device: as a CUlibrary if the driver has them, else as a CUmodule of its context. */
 #include "lib/backends/cuda/objects.h"
 
 #include <stdlib.h>
@@ -40,7 +39,7 @@ static void cuda_unload_module(uint32_t ordinal, kdl_cuda_code *code) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Either                                                                                       */
+/* Both kinds                                                                                   */
 
 static kdl_status cuda_load_image(kdl_cuda_device *device, const kdl_backend_image *image,
                                   kdl_cuda_module *module) {
@@ -73,7 +72,7 @@ kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, vo
   return KDL_OK;
 }
 
-/* A device that is lost refuses every step; what is ours is freed all the same. */
+/* A lost device refuses every call; libkdl's memory is freed anyway. */
 void kdl_cuda_module_unload(void *handle, void *module_handle) {
   kdl_cuda_device *device = handle;
   kdl_cuda_module *module = module_handle;

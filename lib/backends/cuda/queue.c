@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* NULL after it has told why. */
+/* NULL with the error recorded. */
 static kdl_cuda_queue *cuda_alloc_queue(const kdl_cuda_device *device) {
   kdl_cuda_queue *queue = calloc(1, sizeof *queue);
   if (queue)
@@ -16,7 +16,7 @@ static kdl_cuda_queue *cuda_alloc_queue(const kdl_cuda_device *device) {
   return queue;
 }
 
-/* For the thread that makes the queue, and until others tell. */
+/* The initial value, for the thread that creates the queue. */
 static uint64_t cuda_initial_context_source(const kdl_cuda_queue *queue,
                                             const kdl_cuda_device *device,
                                             const kdl_cuda_scope *scope) {
@@ -26,8 +26,8 @@ static uint64_t cuda_initial_context_source(const kdl_cuda_queue *queue,
   return stays_current || !kdl_cuda_has_libraries() ? KDL_CUDA_FROM_THREAD : KDL_CUDA_FROM_STREAM;
 }
 
-/* Such a stream does not wait for the context's NULL stream, nor that one for it. The driver brings
- * a priority it does not have to the nearest that it has. */
+/* A non-blocking stream: it does not synchronise with the context's NULL stream. The driver clamps
+ * the priority. */
 static kdl_status cuda_create_stream(const kdl_cuda_device *device, int32_t priority,
                                      kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
@@ -46,8 +46,8 @@ kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queu
   return kdl_return_or_free(cuda_create_stream(device, priority, queue), queue, out_queue);
 }
 
-/* The caller's stream must be one of the device, and of the context that code is loaded into where
- * it is. */
+/* The caller's stream must be of the device and, if code is loaded into a context, of that
+ * context. */
 static kdl_status cuda_check_stream_context(const kdl_cuda_device *device,
                                             const kdl_cuda_queue *queue) {
   KDL_TRY(kdl_cuda_check_context(device, queue->context, "stream"));
@@ -84,7 +84,7 @@ kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue) {
   return kdl_return_or_free(cuda_adopt_stream(device, queue), queue, out_queue);
 }
 
-/* Needs no context of its own, so that it is also tried where none can be made current. */
+/* Needs no current context, so it is also tried if none can be made current. */
 static void cuda_destroy_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
   bool entered = kdl_cuda_enter_relaxed(device, &scope) == KDL_OK;
@@ -101,7 +101,7 @@ void kdl_cuda_queue_destroy(void *device, void *handle) {
   free(queue);
 }
 
-/* Work that is nearly done is waited for by asking: cuStreamSynchronize takes longer to notice. */
+/* Polls first: cuStreamSynchronize takes longer to notice that work is done. */
 enum { sync_queries = 64 };
 
 kdl_status kdl_cuda_queue_sync(void *device, void *queue_handle) {
@@ -120,8 +120,8 @@ kdl_status kdl_cuda_queue_sync(void *device, void *queue_handle) {
   return kdl_cuda_leave(&scope, error, "%s", call);
 }
 
-/* The NULL stream has no capture of its own, and says so where it may not be used because of that
- * of another. */
+/* The NULL stream is never captured, but reports an error while a capture of another stream forbids
+ * its use. */
 kdl_status kdl_cuda_queue_capturing(void *device, void *queue_handle, int *out_capturing) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the HIP runtime takes and returns, as in hip_runtime_api.h, which is not needed to build.
+/* Types and constants of the HIP runtime, as in hip_runtime_api.h, which is not needed to build.
  * Handles (hipStream_t, hipModule_t, ...) and hipDeviceptr_t are void pointers, a hipDevice_t is an
  * int. The numbers are the same from ROCm 5 to 7. */
 #ifndef KDL_BACKENDS_HIP_ABI_H
@@ -13,7 +13,7 @@ enum {
   KDL_HIP_SUCCESS = 0,
   KDL_HIP_ERROR_OUT_OF_MEMORY = 2,
   KDL_HIP_ERROR_NO_DEVICE = 100,
-  KDL_HIP_ERROR_INVALID_DEVICE = 101, /* of hipInit of ROCm 5.2 (Debian 12) where there is none */
+  KDL_HIP_ERROR_INVALID_DEVICE = 101, /* hipInit of ROCm 5.2 (Debian 12) without a device */
   KDL_HIP_ERROR_NOT_FOUND = 500,
   KDL_HIP_ERROR_NOT_READY = 600,
   KDL_HIP_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
@@ -27,8 +27,8 @@ enum { KDL_HIP_CAPTURE_MODE_RELAXED = 2 };
 enum { KDL_HIP_CAPTURE_STATUS_NONE = 0 };
 enum { KDL_HIP_STREAM_NON_BLOCKING = 1 };
 
-/* hipStreamLegacy and hipStreamPerThread, and NULL: streams of whichever device is current. What
- * lies above is a pointer to a stream of one device. */
+/* NULL, hipStreamLegacy and hipStreamPerThread: streams of the current device. Larger values are
+ * pointers to a stream of one device. */
 enum { KDL_HIP_STREAM_LAST_SPECIAL = 2 };
 
 /* hipDeviceAttribute_t: HIP's own numbers, not CUDA's; the same from ROCm 5 on. */
@@ -46,8 +46,8 @@ enum {
 };
 
 /*
- * The two layouts of hipDeviceProp_t, as far as they are read: the device's name and its target ID,
- * which hipDeviceGetAttribute does not give. Members between them are counted out from the public
+ * The two layouts of hipDeviceProp_t, up to the members that are read: the device's name and its
+ * target ID, which hipDeviceGetAttribute lacks. Offsets are counted from the public
  * hip_runtime_api.h of ROCm 6 (R0600) and ROCm 5.2 (R0000).
  */
 typedef struct kdl_hip_properties_r0600 {
@@ -69,8 +69,7 @@ _Static_assert(sizeof(kdl_hip_properties_r0600) == 1472, "hipDeviceProp_tR0600")
 _Static_assert(offsetof(kdl_hip_properties_r0000, gcn_arch_name) == 396, "hipDeviceProp_tR0000");
 _Static_assert(sizeof(kdl_hip_properties_r0000) == 792, "hipDeviceProp_tR0000");
 
-/* What is handed to the runtime: aligned as its struct is, and with room for what a later version
- * may add behind. */
+/* Passed to the runtime: aligned as its struct, with room for members of later versions. */
 typedef union kdl_hip_properties {
   kdl_hip_properties_r0600 r0600;
   kdl_hip_properties_r0000 r0000;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* AMD GPUs, through libamdhip64 of ROCm 5 to 7: opened when it is first asked for devices, never
- * linked, never closed. */
+/* AMD GPUs through libamdhip64 of ROCm 5 to 7, which is opened at the first query for devices,
+ * never linked, never closed. */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/hip/objects.h"
 

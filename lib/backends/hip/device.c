@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Devices, and which one is current while one of them is spoken to. HIP has no contexts beyond
- * that: each device has one, which the whole process shares. */
+/* Devices, and making one current. HIP has one context per device, which the whole process
+ * shares. */
 #include "lib/backends/common/open_devices.h"
 #include "lib/backends/hip/objects.h"
 
 #include <stdarg.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Which is current                                                                             */
+/* The current device                                                                           */
 
 kdl_status kdl_hip_enter(const kdl_hip_device *device, kdl_hip_scope *out_scope) {
   *out_scope = (kdl_hip_scope){.ordinal = device->ordinal, .previous = -1, .capture_mode = -1};
@@ -63,9 +63,8 @@ kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *form
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-/* That it can be made current shows that it is there. Cooperative launches are asked for before
- * there is one: where a device has none, the runtime reports the launch as a kernel that crashed.
- */
+/* Making it current checks that it exists. Support for cooperative launches is queried here: the
+ * runtime reports such a launch on a device without support as a crashed kernel. */
 static kdl_status hip_check_device(kdl_hip_device *device) {
   kdl_hip_scope scope;
   if (kdl_hip_enter(device, &scope) != KDL_OK)
@@ -103,7 +102,7 @@ void *kdl_hip_device_native(void *handle, kdl_native which) {
   return kdl_select_native(which, (void *)(uintptr_t)device->ordinal, NULL);
 }
 
-/* The device's context is the whole process's. */
+/* The device's context is shared by the process, and stays. */
 void kdl_hip_device_close(void *device, void *queue) {
   kdl_hip_queue_destroy(device, queue);
 }

@@ -18,7 +18,7 @@ static const kdl_driver_symbol hip_symbols[] = {
 /* ------------------------------------------------------------------------------------------ */
 /* Failures                                                                                     */
 
-/* "hipErrorOutOfMemory (2): out of memory"; ROCm 5 has no words beside the name. */
+/* "hipErrorOutOfMemory (2): out of memory"; ROCm 5 has only the name. */
 static void hip_describe_error(int error, char *text, size_t size) {
   const char *name = kdl_hip.error_name ? kdl_hip.error_name(error) : NULL;
   const char *words = kdl_hip.error_string ? kdl_hip.error_string(error) : NULL;
@@ -45,7 +45,7 @@ static int hip_start(const char **out_call) {
   return kdl_hip.init(0);
 }
 
-/* The newest first. ROCm's installer puts its libraries where the loader does not look. */
+/* Newest first. ROCm's installer uses a folder that the loader does not search. */
 static const char *const hip_libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6",
                                             "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so",
                                             NULL};

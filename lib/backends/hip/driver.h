@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* libamdhip64's entry points, and how its failures are told. */
+/* libamdhip64's entry points, and its error messages. */
 #ifndef KDL_BACKENDS_HIP_DRIVER_H
 #define KDL_BACKENDS_HIP_DRIVER_H
 
@@ -13,12 +13,12 @@ typedef struct kdl_hip_api {
 #undef KDL_DRIVER_SYMBOL
 } kdl_hip_api;
 
-/* Filled for listing devices once the driver is open, and for launching once kdl_hip_load has
- * succeeded; constant from then on. */
+/* The entry points for listing devices are set once the driver is open, those for launching once
+ * kdl_hip_load has succeeded; constant afterwards. */
 extern kdl_hip_api kdl_hip;
 extern kdl_driver kdl_hip_driver;
 
-/* Makes libamdhip64 ready for launching, once. A failure is not remembered. */
+/* Prepares libamdhip64 for launching, once. A failure is not cached. */
 kdl_status kdl_hip_load(void);
 
 void kdl_hip_list(kdl_spec_list *list);
@@ -26,13 +26,12 @@ void kdl_hip_list(kdl_spec_list *list);
 extern const kdl_driver_errors kdl_hip_errors;
 
 /* Records "hip:0: hipMalloc of 64 bytes: hipErrorOutOfMemory (2): out of memory" and returns the
- * status that goes with the error.
+ * status of the error.
  *
- * HIP keeps the last error of a thread for hipGetLastError, which programs ask after launches of
- * their own: ours is taken from there. */
+ * Clears libkdl's error from hipGetLastError, which programs call after their own launches. */
 #define kdl_hip_fail(...) kdl_driver_errors_fail(&kdl_hip_errors, __VA_ARGS__)
 
-/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
+/* The same for calls whose failure cannot be returned: logs to KDL_DEBUG=load. */
 #define kdl_hip_log_error(...) kdl_driver_errors_log(&kdl_hip_errors, __VA_ARGS__)
 
 #endif

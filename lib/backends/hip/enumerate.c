@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* AMD GPUs, through libamdhip64. Nothing here makes a device current or allocates on it. */
+/* Lists AMD GPUs through libamdhip64, without making a device current or allocating on it. */
 #include "lib/backends/common/start_driver.h"
 #include "lib/backends/hip/driver.h"
 
@@ -12,7 +12,7 @@ static uint32_t hip_device_attribute(int device, int which) {
   return (uint32_t)value;
 }
 
-/* The target ID, "gfx90a:sramecc+:xnack-": the settings in it are those of this process. */
+/* Reads the target ID, "gfx90a:sramecc+:xnack-", whose settings are those of this process. */
 static bool hip_read_properties(int device, kdl_device_spec *spec) {
   kdl_hip_properties properties = {.room = {0}};
   bool is_new = kdl_hip.properties_r0600 != NULL;
@@ -31,7 +31,7 @@ static void hip_describe_device(int device, kdl_device_spec *spec) {
   if (kdl_hip.total_memory(&memory, device) == KDL_HIP_SUCCESS)
     spec->memory = memory;
   uint8_t uuid[16];
-  /* Sixteen letters of a serial number; GPUs without one all say "XX". */
+  /* Sixteen letters of a serial number; GPUs without one report "XX". */
   if (kdl_hip.uuid && kdl_hip.uuid(uuid, device) == KDL_HIP_SUCCESS && memcmp(uuid, "XX", 3) != 0)
     kdl_spec_set_uuid(&spec->uuid, uuid);
   kdl_spec_set_pci(&spec->pci, hip_device_attribute(device, KDL_HIP_PCI_DOMAIN_ID),

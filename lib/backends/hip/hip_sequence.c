@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Sequences are HIP graphs (lib/backends/common/graphs/graph.h), as they are CUDA graphs.
+ * Sequences are HIP graphs (lib/backends/common/graphs/graph.h).
  *
- * A kernel node holds a hipFunction_t, which the runtime takes where it knows no host function of
- * that address. Replayed by launches are sequences with cooperative launches, which graphs of HIP
- * have no node for, and with fills of more than a word, whose nodes of two dimensions differ
- * between releases; and all of them on a stream that the program captures.
+ * A kernel node holds a hipFunction_t, which the runtime accepts if no host function has that
+ * address. Replayed by single launches are sequences with cooperative launches, for which HIP
+ * graphs have no node, and with fills of more than a word, whose two-dimensional nodes differ
+ * between releases; and all sequences on a stream that the program captures.
  */
 #include "lib/backends/common/driver_text.h"
 #include "lib/backends/common/graphs/graph.h"
@@ -46,7 +46,7 @@ static hip_copy hip_copy_node(const kdl_backend_node *node) {
 
 static kdl_hip_fill_node hip_fill_node(const kdl_backend_node *node) {
   kdl_graph_fill fills[4];
-  (void)kdl_graph_fills(node, fills); /* one */
+  (void)kdl_graph_fills(node, fills); /* always one */
   return (kdl_hip_fill_node){.to = (void *)(uintptr_t)fills->to,
                              .element_size = fills->element_size,
                              .height = 1,
@@ -98,7 +98,7 @@ static int hip_graph_instantiate(void *graph, void **out_instance, const char **
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the runtime has                                                                         */
+/* Support by the runtime                                                                       */
 
 static kdl_status hip_graph_lacks(const kdl_hip_device *device, const char *what) {
   return kdl_core_services.fail(KDL_UNSUPPORTED, 0, "hip:%u: graphs of HIP have no %s here",
@@ -107,7 +107,7 @@ static kdl_status hip_graph_lacks(const kdl_hip_device *device, const char *what
 
 static kdl_status hip_graph_check(void *handle, const kdl_backend_node *node, size_t loop_count) {
   const kdl_hip_device *device = handle;
-  (void)loop_count; /* there are none */
+  (void)loop_count; /* loops are not supported */
   if (node->kind == KDL_NODE_WHILE)
     return kdl_core_services.fail(KDL_UNSUPPORTED, 0, "hip:%u: a graph has no loops here",
                                   device->ordinal);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels, ready to be launched. */
+/* Finding kernels and preparing them for launches. */
 #include "lib/backends/hip/objects.h"
 
 #include "support/base/error.h"
@@ -20,10 +20,9 @@ void *kdl_hip_kernel_native(void *device, void *context) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the code object says                                                                    */
+/* Metadata of the code object                                                                  */
 
-/* The runtime would call a block that is too large a launch failure, as if the kernel had crashed.
- */
+/* The runtime reports a block that is too large as a launch failure, as for a crashed kernel. */
 static kdl_status hip_check_block(const kdl_hip_kernel *kernel, const kdl_kernel_request *request) {
   uint64_t items = (uint64_t)request->block[0] * request->block[1] * request->block[2];
   if (!kernel->limits.max_block || items <= kernel->limits.max_block)
@@ -36,7 +35,7 @@ static kdl_status hip_check_block(const kdl_hip_kernel *kernel, const kdl_kernel
       kernel->limits.max_block);
 }
 
-/* Images that do not tell are launched as they are told. */
+/* Images without metadata are launched without checks. */
 static kdl_status hip_read_kernel_info(kdl_hip_kernel *kernel, const kdl_hip_module *module,
                                        const kdl_kernel_request *request) {
   if (!kdl_params_read(&kernel->params, &module->image, request->name))
@@ -51,7 +50,7 @@ static kdl_status hip_read_kernel_info(kdl_hip_kernel *kernel, const kdl_hip_mod
 /* ------------------------------------------------------------------------------------------ */
 /* Looking up                                                                                   */
 
-/* 0 where the runtime does not say. */
+/* 0 if the runtime suggests none. */
 static uint32_t hip_suggest_block(const kdl_hip_kernel *kernel, uint64_t shared) {
   int grid = 0, block = 0;
   int error = kdl_hip.occupancy(&grid, &block, kernel->head.function, (size_t)shared, 0);

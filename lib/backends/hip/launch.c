@@ -2,10 +2,10 @@
 /*
  * Launching.
  *
- * The usual launch is one call of the runtime, which takes the device from the stream. What is left
- * takes the longer way: the device is made current first where the stream stands for "whichever
- * device is current" (NULL, as PyTorch's default is), since the runtime would launch elsewhere.
- * Group memory needs no preparation, but the usual launch is an instruction shorter without it.
+ * The fast path is one call of the runtime, which takes the device from the stream. The slow path
+ * makes the device current first, if the stream means "the current device" (NULL, as PyTorch's
+ * default), because the runtime would launch on another one. Group memory needs no preparation, but
+ * the fast path is one instruction shorter without it.
  */
 #include "lib/backends/hip/objects.h"
 
@@ -26,7 +26,7 @@ __attribute__((noinline, cold)) static kdl_status hip_launch_failed(const kdl_hi
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The longer way                                                                               */
+/* The slow path                                                                                */
 
 static kdl_status hip_check_launch(const kdl_hip_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
@@ -82,9 +82,9 @@ kdl_status kdl_hip_launch_slow(const kdl_kernel_head *head, const kdl_launch_des
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The usual launch                                                                             */
+/* The fast path                                                                                */
 
-/* A hipError_t is never negative, and success is KDL_OK: it is returned as it is. */
+/* A hipError_t is never negative, and success is KDL_OK, so it is returned unchanged. */
 static inline __attribute__((always_inline)) kdl_status
 hip_launch_fast(const kdl_hip_kernel *kernel, const kdl_hip_queue *queue,
                 const kdl_launch_desc *desc, const uint32_t *block, const kdl_args *args) {
@@ -105,7 +105,7 @@ kdl_status kdl_hip_launch_desc_block(const kdl_kernel_head *head, const kdl_laun
   return hip_launch_fast(head->context, queue, desc, desc->block, args);
 }
 
-/* Ends in a jump whichever way it goes, as kdl_cuda_launch does. */
+/* Ends in a tail call on every path, as kdl_cuda_launch does. */
 kdl_status kdl_hip_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                           const kdl_args *args, void *queue_handle) {
   const kdl_hip_queue *queue = queue_handle;

@@ -17,9 +17,10 @@ static kdl_status hip_no_memory(const kdl_hip_device *device) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the runtime is given                                                                    */
+/* Input of the runtime                                                                         */
 
-/* It is told where a code object begins and not where it ends, and follows the headers in it. */
+/* The runtime gets the start of a code object but not its size, and follows its headers, so they
+ * are checked first. */
 static kdl_status hip_check_elf(const kdl_hip_device *device, const kdl_backend_image *image) {
   kdl_elf elf;
   kdl_status status = kdl_elf_open(image->data, image->data_size, &elf);
@@ -35,7 +36,7 @@ static kdl_status hip_check_elf(const kdl_hip_device *device, const kdl_backend_
   return status;
 }
 
-/* Images in a container may lie anywhere; the runtime reads structures. */
+/* Copies an unaligned image: the runtime reads structures. */
 static kdl_status hip_align_elf(const kdl_hip_device *device, kdl_hip_module *module) {
   if ((uintptr_t)module->image.data % _Alignof(max_align_t) == 0)
     return KDL_OK;
@@ -46,9 +47,9 @@ static kdl_status hip_align_elf(const kdl_hip_device *device, kdl_hip_module *mo
   return KDL_OK;
 }
 
-/* SPIR-V is taken from Clang's offload bundles alone: a header, the entries, and what they are of,
- * where Clang too puts it, on a page of its own. The runtime reads that many bytes before it knows
- * how long the header is. */
+/* The runtime takes SPIR-V only in a Clang offload bundle: a header, the entries, and the image on
+ * the next page, as Clang places it. The runtime reads a page before it knows the length of the
+ * header. */
 enum { bundle_page = 4096 };
 
 static uint8_t *hip_write_bundle_entry(uint8_t *at, uint64_t offset, uint64_t size,
@@ -114,7 +115,7 @@ kdl_status kdl_hip_module_load(void *device, const kdl_backend_image *image, voi
   return kdl_return_or_free(status, module, out_module);
 }
 
-/* A device that is lost refuses every step; what is ours is freed all the same. */
+/* A lost device refuses every call; libkdl's memory is freed anyway. */
 void kdl_hip_module_unload(void *handle, void *module_handle) {
   kdl_hip_device *device = handle;
   kdl_hip_module *module = module_handle;
@@ -134,7 +135,7 @@ void kdl_hip_module_unload(void *handle, void *module_handle) {
   free(module);
 }
 
-/* The runtime aborts where another device is current than the module was loaded on. */
+/* The runtime aborts if another device is current than the one the module was loaded on. */
 kdl_status kdl_hip_global_find(void *device, void *module_handle, const char *name,
                                uint64_t *out_address, uint64_t *out_size) {
   kdl_hip_module *module = module_handle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the backend keeps of devices, queues, modules and kernels. Events are the runtime's own
- * hipEvent_t, and memory its own addresses. */
+/* The backend's devices, queues, modules and kernels. Events are the runtime's hipEvent_t, and
+ * memory its addresses. */
 #ifndef KDL_BACKENDS_HIP_OBJECTS_H
 #define KDL_BACKENDS_HIP_OBJECTS_H
 
@@ -9,8 +9,8 @@
 #include "lib/backends/hip/driver.h"
 #include "lib/inspect/kernels.h"
 
-/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
- * handle is of; the definition takes a handle and makes that of it. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): declarations name the object;
+ * definitions take a `handle` and cast it. */
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_hip_##name parameters;
@@ -21,26 +21,26 @@
 /* Devices                                                                                      */
 
 typedef struct kdl_hip_device {
-  uint32_t ordinal;    /* HIP's own number of it */
-  bool is_cooperative; /* it launches kernels whose groups synchronise with one another */
+  uint32_t ordinal;    /* HIP's device number */
+  bool is_cooperative; /* it supports cooperative launches */
 } kdl_hip_device;
 
-/* A stretch in which one device is current on this thread. */
+/* A scope in which one device is current on this thread. */
 typedef struct kdl_hip_scope {
-  kdl_status status; /* why it was not entered */
+  kdl_status status; /* why entering failed */
   uint32_t ordinal;
-  int previous;     /* to go back to; -1: it was current already */
-  int capture_mode; /* likewise; -1: it was not changed */
+  int previous;     /* the device to restore; -1: unchanged */
+  int capture_mode; /* the mode to restore; -1: unchanged */
 } kdl_hip_scope;
 
-/* Makes the device current where it is not. */
+/* Makes the device current, unless it is. */
 kdl_status kdl_hip_enter(const kdl_hip_device *device, kdl_hip_scope *out_scope);
 
-/* The same for calls that may allocate: they would break every capture in the process that was
- * begun in the usual, global, mode, unless the thread declares that it knows. */
+/* The same for calls that may allocate. They would break every capture of the process in the
+ * default, global mode, unless the thread selects the relaxed mode. */
 kdl_status kdl_hip_enter_relaxed(const kdl_hip_device *device, kdl_hip_scope *out_scope);
 
-/* Brings back what was current, and tells what was called where `error` is one. */
+/* Restores the previous device, and records the call if `error` is not 0. */
 kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -51,19 +51,18 @@ typedef struct kdl_hip_kernel kdl_hip_kernel;
 
 typedef struct kdl_hip_module {
   void *handle;
-  void *copy; /* of the image, where the runtime could not take it as it was; else NULL */
+  void *copy; /* a converted or aligned copy of the image, or NULL */
   kdl_module_image image;
-  kdl_hip_kernel *_Atomic kernels; /* found so far, to be freed with the module */
+  kdl_hip_kernel *_Atomic kernels; /* freed with the module */
 } kdl_hip_module;
 
 typedef struct kdl_hip_queue {
   void *stream;
-  /* 1 where the stream does not tell the runtime its device, which then must be current when
-   * something is launched. Else 0. */
+  /* 1 for a stream of the current device: the device must be current at a launch. Else 0. */
   uint64_t make_current;
   bool owned;
-  /* The program may capture it: it is its own, or it was told the stream, or the stream waits for
-   * an event that may be of a capture. */
+  /* The program may capture the stream: it is the caller's, or its native handle was given out, or
+   * it waits for an event that may be part of a capture. */
   _Atomic bool may_be_captured;
 } kdl_hip_queue;
 
@@ -77,7 +76,7 @@ struct kdl_hip_kernel {
 
 void kdl_hip_kernel_free(kdl_hip_kernel *kernel);
 
-/* What kernels are launched by, and the three ways that it goes on. */
+/* The launch entry, and its three slow paths. */
 kdl_launch_entry kdl_hip_launch;
 __attribute__((noinline)) kdl_launch_entry kdl_hip_launch_desc_block;
 __attribute__((noinline)) kdl_launch_entry kdl_hip_launch_kernel_block;

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* The streams that HIP programs name by small numbers belong to whichever device is current. */
+/* Streams with small numbers as handles belong to the current device. */
 static bool hip_is_special_stream(const void *stream) {
   return (uintptr_t)stream <= KDL_HIP_STREAM_LAST_SPECIAL;
 }
@@ -21,8 +21,8 @@ static kdl_status hip_alloc_queue(const kdl_hip_device *device, kdl_hip_queue ma
   return KDL_OK;
 }
 
-/* Such a stream does not wait for the device's NULL stream, nor that one for it. The runtime brings
- * a priority it does not have to the nearest that it has. */
+/* A non-blocking stream: it does not synchronise with the device's NULL stream. The runtime clamps
+ * the priority. */
 static kdl_status hip_create_stream(const kdl_hip_device *device, int32_t priority,
                                     kdl_hip_queue *queue) {
   kdl_hip_scope scope;
@@ -40,7 +40,7 @@ kdl_status kdl_hip_queue_create(void *device, int32_t priority, void **out_queue
   return kdl_return_or_free(status, queue, out_queue);
 }
 
-/* Asked of the runtime, which knows its streams; what is none has no device. */
+/* The runtime knows its streams and their devices; other pointers have no device. */
 static kdl_status hip_check_stream(const kdl_hip_device *device, void *stream) {
   int found = kdl_hip.stream_device(stream);
   if (found == (int)device->ordinal)
@@ -57,7 +57,7 @@ kdl_status kdl_hip_queue_adopt(void *device, void *native, void **out_queue) {
   return hip_alloc_queue(device, made, out_queue);
 }
 
-/* Needs no device to be current, so that it is also tried where none can be made so. */
+/* Needs no current device, so it is also tried if none can be made current. */
 static void hip_destroy_stream(const kdl_hip_device *device, void *stream) {
   kdl_hip_scope scope;
   bool entered = kdl_hip_enter_relaxed(device, &scope) == KDL_OK;
@@ -82,8 +82,8 @@ kdl_status kdl_hip_queue_sync(void *device, void *handle) {
   return kdl_hip_leave(&scope, kdl_hip.stream_sync(queue->stream), "hipStreamSynchronize");
 }
 
-/* The NULL stream has no capture of its own, and says so where it may not be used because of that
- * of another. */
+/* The NULL stream is never captured, but reports an error while a capture of another stream forbids
+ * its use. */
 kdl_status kdl_hip_queue_capturing(void *device, void *handle, int *out_capturing) {
   const kdl_hip_queue *queue = handle;
   kdl_hip_scope scope;

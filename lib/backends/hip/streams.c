@@ -32,8 +32,8 @@ typedef int32_t driver_word;
 /* Some releases keep "not ready" as the thread's last error. */
 #define clear_not_ready() ((void)kdl_hip.last_error())
 
-/* HIP fills with words at the most. The pattern is written once, word by word, and what is there is
- * copied behind itself until the range is full. */
+/* HIP fills with at most one word. The pattern is written once, word by word, then doubled by
+ * copies until the range is full. */
 static int fill_long_pattern(uint64_t to, uint64_t size, const uint8_t *pattern,
                              size_t pattern_size, void *stream, const char **out_call) {
   int error = KDL_HIP_SUCCESS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What Level Zero takes and returns, as in ze_api.h, which is not needed to build. Handles are void
+/* Types and constants of Level Zero, as in ze_api.h, which is not needed to build. Handles are void
  * pointers; a ze_group_count_t, three words, is a const uint32_t pointer. Structures begin with
- * their type and a chain of extensions; the driver writes what the type says. */
+ * their type, which determines what the driver writes, and a chain of extensions. */
 #ifndef KDL_BACKENDS_LEVEL_ZERO_ABI_H
 #define KDL_BACKENDS_LEVEL_ZERO_ABI_H
 
@@ -20,7 +20,7 @@ enum {
   KDL_ZE_INVALID_KERNEL_NAME = 0x78000011,
 };
 
-/* ze_api_version_t: what came with which version, where a driver may be older than the loader */
+/* ze_api_version_t: the version of each feature, because a driver may be older than the loader */
 #define KDL_ZE_VERSION(major, minor) ((uint32_t)((major) << 16 | (minor)))
 #define KDL_ZE_HAS_TICKS_PER_SECOND KDL_ZE_VERSION(1, 2)
 #define KDL_ZE_HAS_HOST_SYNC KDL_ZE_VERSION(1, 6)
@@ -50,7 +50,7 @@ enum {
   KDL_ZE_PCI_PROPERTIES = 0x10008,
   KDL_ZE_IP_VERSION = 0x1000f,
   KDL_ZE_RELAXED_LIMITS_DESC = 0x20001,
-  KDL_ZE_DEVICE_PROPERTIES_1_2 = 0x20006, /* the same struct, its timer in ticks per second */
+  KDL_ZE_DEVICE_PROPERTIES_1_2 = 0x20006, /* the same struct with the timer in ticks per second */
   KDL_ZE_MUTABLE_LIST_PROPERTIES = 0x20015,
   KDL_ZE_MUTABLE_LIST_DESC = 0x20016,
   KDL_ZE_MUTABLE_ID_DESC = 0x20017,
@@ -67,7 +67,7 @@ enum { KDL_ZE_FLAG_INTEGRATED = 1 }; /* ze_device_property_flags_t */
 /* ze_command_queue_group_property_flags_t */
 enum { KDL_ZE_GROUP_COMPUTE = 1, KDL_ZE_GROUP_COOPERATIVE = 4 };
 
-/* More groups than any device has. */
+/* More queue groups than any device has. */
 enum { KDL_ZE_MAX_QUEUE_GROUPS = 16 };
 
 /* ze_device_module_flags_t */
@@ -145,7 +145,7 @@ typedef struct kdl_ze_compute_properties {
   uint32_t subgroup_sizes[8];
 } kdl_ze_compute_properties;
 
-/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): as it is laid out there */
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the layout of ze_api.h */
 typedef struct kdl_ze_queue_group {
   uint32_t type;
   void *next;
@@ -154,7 +154,7 @@ typedef struct kdl_ze_queue_group {
   uint32_t queue_count;
 } kdl_ze_queue_group;
 
-/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): likewise */
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the layout of ze_api.h */
 typedef struct kdl_ze_memory_properties {
   uint32_t type;
   void *next;
@@ -259,7 +259,7 @@ typedef struct kdl_ze_kernel_properties {
   uint32_t type;
   void *next;
   uint32_t argument_count;
-  uint32_t group_size[3]; /* that the kernel requires; 0: any */
+  uint32_t group_size[3]; /* required by the kernel; 0: any */
   uint32_t subgroup_count;
   uint32_t subgroup_size;
   uint32_t max_subgroup_size;
@@ -299,7 +299,7 @@ typedef struct kdl_ze_mutable_properties {
   uint32_t command_flags;
 } kdl_ze_mutable_properties;
 
-/* Chained to a kdl_ze_list_desc; of a command's number; and of an update, before what it sets. */
+/* Chained to a kdl_ze_list_desc; requests a command's number; and heads the chain of an update. */
 typedef struct kdl_ze_mutable_desc {
   uint32_t type;
   const void *next;

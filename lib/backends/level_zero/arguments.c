@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How the driver is given arguments. It looks up what memory an address lies in when it is given.
- */
+/* Setting arguments. The driver looks up the memory of an address when it is set. */
 #include "lib/backends/level_zero/objects.h"
 
 static int ze_set_value(void *handle, uint32_t index, size_t size, const void *value) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Intel GPUs, through the Level Zero loader: opened when it is first asked for devices, never
+/* Intel GPUs through the Level Zero loader, which is opened at the first query for devices, never
  * linked, never closed. */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/level_zero/objects.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Devices and their contexts. A driver's devices share one context, so that memory of one can be
- * copied by another, unless the caller brings its own. */
+/* Devices and their contexts. A driver's devices share one context, so that they can copy each
+ * other's memory, unless the caller adopts one. */
 #include "lib/backends/common/open_devices.h"
 #include "lib/backends/level_zero/objects.h"
 
@@ -14,7 +14,7 @@ typedef struct shared_context shared_context;
 struct shared_context {
   void *driver;
   void *context;
-  uint32_t users; /* devices that are open */
+  uint32_t users; /* open devices */
   shared_context *next;
 };
 
@@ -37,7 +37,7 @@ static kdl_status ze_create_context(kdl_ze_device *device) {
   return KDL_OK;
 }
 
-/* Held until the process ends, as devices are. */
+/* Kept until the process ends, as devices are. */
 static kdl_status ze_acquire_context(kdl_ze_device *device) {
   kdl_status status = KDL_OK;
   pthread_mutex_lock(&ze_contexts_lock);
@@ -56,7 +56,7 @@ static kdl_status ze_acquire_context(kdl_ze_device *device) {
   return status;
 }
 
-/* Nothing tells which driver a context is of; that it works is asked. */
+/* No query gives the driver of a context; its status is checked. */
 static kdl_status ze_adopt_context(kdl_ze_device *device) {
   int error = kdl_ze.context_status(device->adopted);
   if (error != KDL_ZE_SUCCESS)
@@ -66,7 +66,7 @@ static kdl_status ze_adopt_context(kdl_ze_device *device) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What a device is                                                                             */
+/* Properties                                                                                   */
 
 typedef struct {
   uint32_t wanted;
@@ -91,7 +91,7 @@ static kdl_status ze_find_device(kdl_ze_device *device) {
                                 device->ordinal);
 }
 
-/* Before version 1.2 the timer's resolution was told in whole nanoseconds. */
+/* Before version 1.2 the timer's resolution was in whole nanoseconds. */
 static kdl_status ze_read_properties(kdl_ze_device *device) {
   int error = kdl_ze.driver_version(device->driver, &device->version);
   if (error != KDL_ZE_SUCCESS)
@@ -115,8 +115,7 @@ static kdl_status ze_read_properties(kdl_ze_device *device) {
   return KDL_OK;
 }
 
-/* The first group of queues that computes, or the first that also launches kernels that cooperate.
- */
+/* The first queue group for compute, preferably one with cooperative launches. */
 static kdl_status ze_select_queue_group(kdl_ze_device *device) {
   kdl_ze_queue_group groups[KDL_ZE_MAX_QUEUE_GROUPS];
   uint32_t count = KDL_ZE_MAX_QUEUE_GROUPS;
@@ -186,7 +185,7 @@ bool kdl_ze_large_buffers(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Closing                                                                                      */
 
-/* The last device takes its context along. */
+/* The last device destroys the context. */
 static void ze_release_context(const kdl_ze_device *device) {
   pthread_mutex_lock(&ze_contexts_lock);
   shared_context **at = &ze_contexts;
@@ -203,7 +202,7 @@ static void ze_release_context(const kdl_ze_device *device) {
   kdl_ze_log_error(device, kdl_ze.context_destroy(device->context), "zeContextDestroy");
 }
 
-/* A context that was adopted is the caller's. */
+/* An adopted context belongs to the caller. */
 void kdl_ze_device_close(void *handle, void *queue) {
   kdl_ze_device *device = handle;
   kdl_ze_queue_destroy(device, queue);

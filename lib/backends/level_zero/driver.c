@@ -30,10 +30,10 @@ static const char *ze_result_name(int error) {
                                   error);
 }
 
-/* The device whose call failed, while that is being told. */
+/* The device whose call failed, while the error is formatted. */
 static _Thread_local const kdl_ze_device *ze_failed_device;
 
-/* What the driver has to add; it keeps that for each thread. */
+/* The driver's own message, which it keeps per thread. */
 static const char *ze_last_error_text(void) {
   const char *words = NULL;
   if (!ze_failed_device || !kdl_ze.last_error || ze_failed_device->version < KDL_ZE_HAS_HOST_SYNC ||
@@ -90,10 +90,10 @@ typedef struct {
 static pthread_mutex_t ze_drivers_lock = PTHREAD_MUTEX_INITIALIZER;
 static driver_list ze_drivers;
 
-/* The two ways are not to be mixed, so the second is for loaders and drivers that do not know the
- * first. */
+/* zeInitDrivers and zeInit must not be mixed: the latter is for loaders and drivers that lack the
+ * former. */
 static int ze_init_drivers(driver_list *list, const char **out_call) {
-  /* Once zeInit has failed, zeInitDrivers of the loader 1.20 (Debian 13) reads through NULL. */
+  /* After zeInit has failed, zeInitDrivers of loader 1.20 (Debian 13) dereferences NULL. */
   static bool init_failed;
   kdl_ze_init_driver_type gpus = {.type = KDL_ZE_INIT_DRIVER_TYPE, .flags = KDL_ZE_INIT_GPU};
   list->count = max_drivers;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Level Zero's entry points, and how its failures are told. */
+/* Level Zero's entry points, and its error messages. */
 #ifndef KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
 #define KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
 
@@ -16,19 +16,18 @@ typedef struct kdl_ze_api {
 #undef KDL_DRIVER_SYMBOL
 } kdl_ze_api;
 
-/* Filled for listing devices once the loader is open, and for launching once kdl_ze_load has
- * succeeded; constant from then on. */
+/* The entry points for listing devices are set once the loader is open, those for launching once
+ * kdl_ze_load has succeeded; constant afterwards. */
 extern kdl_ze_api kdl_ze;
 extern kdl_driver kdl_ze_driver;
 
-/* Makes the loader ready for launching, once. A failure is not remembered. */
+/* Prepares the loader for launching, once. A failure is not cached. */
 kdl_status kdl_ze_load(void);
 
 void kdl_ze_list(kdl_spec_list *list);
 
-/* Calls `visit` with every device, once the loader has started, until it returns false: those of
- * all drivers, one driver after the other, those that run no kernels of ours included. That order
- * gives them their ordinals. */
+/* Calls `visit` with every device of the started loader until it returns false: driver by driver,
+ * including devices that libkdl does not use. The order gives the ordinals. */
 typedef bool kdl_ze_visit_device(void *user, uint32_t ordinal, void *driver, void *device);
 void kdl_ze_walk(kdl_ze_visit_device *visit, void *user);
 
@@ -36,17 +35,17 @@ typedef struct kdl_ze_device kdl_ze_device;
 
 extern const kdl_driver_errors kdl_ze_errors;
 
-/* Records "level_zero:0: zeMemAllocDevice of 64 bytes: ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)",
- * with what the driver has to add to it, and returns the status that goes with the error. */
+/* Records "level_zero:0: zeMemAllocDevice of 64 bytes: ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)"
+ * and the driver's own message, and returns the status of the error. */
 kdl_status kdl_ze_fail(const kdl_ze_device *device, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
+/* The same for calls whose failure cannot be returned: logs to KDL_DEBUG=load. */
 void kdl_ze_log_error(const kdl_ze_device *device, int error, const char *call);
 
 kdl_status kdl_ze_no_memory(const kdl_ze_device *device);
 
-/* Said where the calls are, for analysers, which see one file at a time. */
+/* A macro, so that static analysers see in each file that the status is not KDL_OK. */
 #define kdl_ze_fail(...) kdl_not_ok(kdl_ze_fail(__VA_ARGS__))
 #define kdl_ze_no_memory(device) kdl_not_ok(kdl_ze_no_memory(device))
 

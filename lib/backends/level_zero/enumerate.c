@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Intel GPUs, through the Level Zero loader. Devices of other sorts that it may show (NPUs) take no
- * kernels of ours and are passed over. */
+/* Lists Intel GPUs through the Level Zero loader. Skips other devices (NPUs), which run no kernels
+ * of libkdl. */
 #include "lib/backends/level_zero/driver.h"
 #include "lib/inspect/gpu_targets.h"
 
@@ -15,8 +15,8 @@ static void ze_report_error(kdl_driver_report *report, const char *call, int err
                         none ? ": the loader found no driver that works" : "");
 }
 
-/* The interface calls the number opaque; Intel's driver, the only one there is, packs three in it.
- */
+/* The specification calls the number opaque; Intel's driver, the only one, packs three numbers in
+ * it. */
 static void ze_driver_version(void *driver, char text[KDL_SPEC_DRIVER]) {
   kdl_ze_driver_properties properties = {.type = KDL_ZE_DRIVER_PROPERTIES};
   text[0] = '\0';
@@ -34,8 +34,8 @@ static void ze_set_arch(uint32_t number, kdl_device_spec *spec) {
     return;
   }
   snprintf(spec->arch, sizeof spec->arch, "spirv64");
-  /* Int64 is among what every device takes: "Required Capabilities" in the specification's SPIR-V
-   * Programming Guide. */
+  /* Every device supports Int64: "Required Capabilities" in the specification's SPIR-V Programming
+   * Guide. */
   kdl_spec_add_token(spec->features, sizeof spec->features, "int64");
 }
 

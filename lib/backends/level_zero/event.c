@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Events: each has the stamp of its last record. */
+/* Events: each has the timestamp of its last record. */
 #include "lib/backends/common/return_or_free.h"
 #include "lib/backends/level_zero/objects.h"
 
@@ -28,7 +28,7 @@ void kdl_ze_event_destroy(void *device, void *handle) {
   free(event);
 }
 
-/* The stamp of the last record, held; NULL where there was none. */
+/* The timestamp of the last record, retained; NULL where there is none. */
 static kdl_ze_timestamp *ze_last_timestamp(kdl_ze_device *device, ze_event *event) {
   pthread_mutex_lock(&event->lock);
   kdl_ze_timestamp *stamp = event->is_recorded ? event->stamp : NULL;
@@ -87,7 +87,7 @@ kdl_status kdl_ze_event_query(void *device, void *event, int *out_done) {
              : kdl_ze_fail(device, error, "zeEventQueryStatus");
 }
 
-/* The queue has the stamp until it has passed it. */
+/* The queue keeps the timestamp until it has passed it. */
 static kdl_status ze_append_wait(kdl_ze_queue *queue, kdl_ze_timestamp *stamp, bool *out_kept) {
   KDL_TRY(kdl_ze_queue_lock_for_wait(queue));
   int error = kdl_ze.wait(queue->list, 1, &stamp->event);
@@ -122,8 +122,8 @@ static kdl_status ze_read_time(kdl_ze_device *device, ze_event *event, uint64_t 
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeEventQueryStatus");
 }
 
-/* Clocks count in fewer bits than a word has, and begin anew. An end that lies before its start is
- * told from that by its size. */
+/* Clocks have fewer bits than a word, and wrap around. An end before its start is distinguished
+ * from that by its size. */
 kdl_status kdl_ze_event_elapsed(void *handle, void *start, void *end, double *out_ns) {
   kdl_ze_device *device = handle;
   uint64_t from = 0, to = 0;
@@ -136,7 +136,7 @@ kdl_status kdl_ze_event_elapsed(void *handle, void *start, void *end, double *ou
   return KDL_OK;
 }
 
-/* Until the next record. */
+/* Valid until the next record. */
 void *kdl_ze_event_native(void *device, void *event) {
   (void)device;
   return ((ze_event *)event)->stamp->event;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels, ready to be launched. */
+/* Finding kernels and preparing them for launches. */
 #include "lib/backends/level_zero/objects.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { default_block = 256 };
 /* ------------------------------------------------------------------------------------------ */
 /* Numbers                                                                                      */
 
-/* The smallest that no kernel of the device has. */
+/* The smallest unused number. */
 static bool ze_alloc_kernel_number(kdl_ze_device *device, uint32_t *out_number) {
   enum { bits = 64 };
   pthread_mutex_lock(&device->lock);
@@ -49,8 +49,8 @@ static void ze_destroy_kernel(const kdl_ze_device *device, void *handle) {
                    "zeKernelDestroy");
 }
 
-/* A kernel may follow addresses that it finds in memory or in a structure, so that the driver has
- * to keep all memory ready for it, and not just what arguments point to. */
+/* A kernel may dereference addresses that it finds in memory or in a structure, so the driver must
+ * keep all memory resident, not only that of arguments. */
 kdl_status kdl_ze_kernel_create(const kdl_ze_kernel *kernel, void **out_handle) {
   kdl_ze_kernel_desc desc = {.type = KDL_ZE_KERNEL_DESC, .name = kernel->name};
   void *handle = NULL;
@@ -95,7 +95,7 @@ static kdl_status ze_resolve_arguments(kdl_ze_kernel *kernel, const kdl_ze_modul
 /* ------------------------------------------------------------------------------------------ */
 /* Blocks                                                                                       */
 
-/* What the driver would take for a long row of work-items; 0 where it does not say. */
+/* The driver's suggestion for a long row of work-items; 0 if it has none. */
 static uint32_t ze_suggest_block(const kdl_ze_kernel *kernel) {
   uint32_t x = 0, y = 0, z = 0;
   int error = kdl_ze.kernel_suggest(kernel->handle, 1 << 20, 1, 1, &x, &y, &z);

@@ -2,9 +2,9 @@
 /*
  * Launching.
  *
- * A launch that repeats the last one on its queue, in all but the grid and the contents of memory,
- * is one call of the driver between the taking of the queue's lock and its release, after a
- * comparison without branches. Any other takes the longer way and sets what differs.
+ * A launch that repeats the last one on its queue, except for the grid and the contents of memory,
+ * is one call of the driver within the queue's lock, after a comparison without branches. Any other
+ * launch takes the slow path and sets what differs.
  */
 #include "lib/backends/level_zero/objects.h"
 
@@ -13,7 +13,7 @@
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
 /* ------------------------------------------------------------------------------------------ */
-/* Refusals                                                                                     */
+/* Failures                                                                                     */
 
 static kdl_status ze_launch_failed(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc,
                                    int error, const char *call) {
@@ -25,7 +25,7 @@ static kdl_status ze_launch_failed(const kdl_ze_kernel *kernel, const kdl_launch
                      block[1], block[2], desc->shared);
 }
 
-/* Of the usual launch, whose descriptor the queue knows; its lock is held. */
+/* Reports a failure of the fast path, whose descriptor is in the queue; the lock is held. */
 __attribute__((noinline, cold)) static kdl_status ze_launch_failed_locked(kdl_ze_queue *queue,
                                                                           int error) {
   const kdl_ze_kernel *kernel = queue->kernel;
@@ -35,10 +35,9 @@ __attribute__((noinline, cold)) static kdl_status ze_launch_failed_locked(kdl_ze
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The longer way                                                                               */
+/* The slow path                                                                                */
 
-/* Zero where the block, the group memory, the flags and the cluster are as they were, which the
- * last two always are. */
+/* Zero if block and group memory are those of the last launch, and flags and cluster are zero. */
 static inline __attribute__((always_inline)) uint64_t
 ze_shape_differs(const kdl_ze_last *last, const kdl_launch_desc *desc) {
   enum { at_block = offsetof(kdl_launch_desc, block) };
@@ -70,7 +69,7 @@ static kdl_status ze_launch_kernel(kdl_ze_queue *queue, const kdl_ze_instance *i
   return error == KDL_ZE_SUCCESS ? KDL_OK : ze_launch_failed(instance->kernel, desc, error, call);
 }
 
-/* The instance with its group size, arguments and group memory as they are to be. */
+/* Sets the group size, arguments and group memory of the instance. */
 static kdl_status ze_prepare_instance(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
                                       const kdl_launch_desc *desc, const kdl_args *args,
                                       kdl_ze_instance **out_instance) {
@@ -89,8 +88,8 @@ static kdl_status ze_prepare_instance(kdl_ze_queue *queue, const kdl_ze_kernel *
   return status;
 }
 
-/* A queue that needs barriers always goes the longer way, so that none of its launches is
- * repeated; and so does one whose arguments were given in part. */
+/* A queue that needs barriers always takes the slow path, so no launch repeats; so does one whose
+ * arguments were set partly. */
 static kdl_status ze_launch_locked(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
                                    const kdl_launch_desc *desc, const kdl_args *args) {
   kdl_ze_instance *instance;
@@ -119,15 +118,15 @@ kdl_status kdl_ze_launch_contended(const kdl_kernel_head *head, const kdl_launch
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The usual launch                                                                             */
+/* The fast path                                                                                */
 
 __attribute__((noinline, cold)) static kdl_status ze_wake_waiter(kdl_ze_queue *queue) {
   kdl_futex_lock_wake(&queue->lock);
   return KDL_OK;
 }
 
-/* The descriptor is kept in the queue and not across the call, which costs less. A
- * ze_result_t is never negative, and success is KDL_OK: it is returned as it is. */
+/* The descriptor is stored in the queue, which costs less than keeping it across the call. A
+ * ze_result_t is never negative, and success is KDL_OK, so it is returned unchanged. */
 static inline __attribute__((always_inline)) kdl_status
 ze_launch_repeated(kdl_ze_queue *queue, const kdl_launch_desc *desc) {
   queue->at = desc;
@@ -148,7 +147,7 @@ static kdl_status launch_bare(const kdl_kernel_head *head, const kdl_launch_desc
   return ze_launch_repeated(queue, desc);
 }
 
-/* Whether all but the arguments are as they were, and these still stand where no word differs. */
+/* Whether everything but the arguments is unchanged, and equal words mean equal arguments. */
 static inline __attribute__((always_inline)) bool
 is_alike(const kdl_ze_queue *queue, const kdl_ze_kernel *kernel, const kdl_launch_desc *desc) {
   uint64_t generation =

@@ -8,9 +8,9 @@ static void *ze_pointer(uint64_t address) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Having                                                                                       */
+/* Allocation                                                                                   */
 
-/* A buffer that is larger than the driver likes is had by asking for it so. */
+/* Buffers beyond the driver's limit need a flag. */
 static int ze_alloc_memory(const kdl_ze_device *device, uint64_t size, void **out_address) {
   kdl_ze_relaxed_limits relaxed = {.type = KDL_ZE_RELAXED_LIMITS_DESC,
                                    .flags = KDL_ZE_RELAXED_MAX_SIZE};
@@ -66,7 +66,7 @@ kdl_status kdl_ze_free_host(void *handle, void *data) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Moving                                                                                       */
+/* Copies and fills                                                                             */
 
 static kdl_status ze_check_transfer(const kdl_ze_queue *queue, int error, const char *call,
                                     uint64_t size) {
@@ -75,7 +75,7 @@ static kdl_status ze_check_transfer(const kdl_ze_queue *queue, int error, const 
   return kdl_ze_fail(queue->device, error, "%s of %llu bytes", call, (unsigned long long)size);
 }
 
-/* The driver takes any memory of the host, as frameworks rely on, besides its own. */
+/* The driver accepts any host memory, not only its own, which frameworks rely on. */
 static kdl_status ze_copy_memory(kdl_ze_queue *queue, void *to, const void *from, uint64_t size) {
   const char *call = "zeCommandListAppendMemoryCopy";
   kdl_futex_lock_acquire(&queue->lock);
@@ -103,7 +103,7 @@ kdl_status kdl_ze_copy(void *device, void *queue, uint64_t to, uint64_t to_offse
   return ze_copy_memory(queue, ze_pointer(to + to_offset), ze_pointer(from + from_offset), size);
 }
 
-/* Devices of one context that reach each other; others meet on the host. */
+/* Direct between devices of one context with peer access; others copy through the host. */
 kdl_status kdl_ze_copy_peer(void *from_handle, void *to_handle, void *queue, uint64_t to,
                             uint64_t to_offset, uint64_t from, uint64_t from_offset,
                             uint64_t size) {

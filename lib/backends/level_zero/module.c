@@ -10,9 +10,9 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the compiler says                                                                       */
+/* Messages of the compiler                                                                     */
 
-/* Its lines as one; "" where it says nothing. Gives the log back. */
+/* Joins its lines into one; "" without any. Destroys the log. */
 static void ze_read_log(const kdl_ze_device *device, void *log, char *text, size_t size) {
   size_t length = 0;
   text[0] = '\0';
@@ -58,8 +58,7 @@ static kdl_status ze_create_module(const kdl_ze_device *device, const kdl_backen
   return KDL_OK;
 }
 
-/* Images in a container may lie anywhere; drivers read words and structures. They keep nothing of
- * what they are given. */
+/* Copies unaligned images: drivers read words and structures. They keep no pointer to them. */
 static kdl_status ze_create_aligned_module(const kdl_ze_device *device,
                                            const kdl_backend_image *image, void **out_handle) {
   if ((uintptr_t)image->data % _Alignof(max_align_t) == 0)
@@ -87,8 +86,8 @@ kdl_status kdl_ze_module_load(void *handle, const kdl_backend_image *image, void
   return kdl_return_or_free(status, module, out_module);
 }
 
-/* Every queue may have a handle of each of its kernels. A device that is lost refuses every step;
- * what is ours is freed all the same. */
+/* Every queue may have a handle of each kernel. A lost device refuses every call; libkdl's memory
+ * is freed anyway. */
 void kdl_ze_module_unload(void *handle, void *module_handle) {
   kdl_ze_device *device = handle;
   kdl_ze_module *module = module_handle;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Queues are immediate command lists: what is appended is given to the device at once. */
+/* Queues are immediate command lists: the device gets each command as it is appended. */
 #include "lib/backends/common/return_or_free.h"
 #include "lib/backends/level_zero/objects.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Making                                                                                       */
+/* Creation                                                                                     */
 
 static void ze_add_queue(kdl_ze_device *device, kdl_ze_queue *queue) {
   pthread_mutex_lock(&device->lock);
@@ -25,7 +25,7 @@ static kdl_ze_queue *ze_alloc_queue(kdl_ze_device *device) {
   return queue;
 }
 
-/* Drivers before version 1.7 would not heed the flag for order, and some would not say so. */
+/* Drivers before version 1.7 ignore the in-order flag, some without an error. */
 static kdl_status ze_create_list(kdl_ze_queue *queue, int32_t priority) {
   kdl_ze_device *device = queue->device;
   bool in_order = device->version >= KDL_ZE_HAS_IN_ORDER;
@@ -65,7 +65,7 @@ static kdl_status ze_fail_adopt(const kdl_ze_device *device, const char *what) {
                                 device->ordinal, what);
 }
 
-/* What drivers tell of a list from version 1.9 on; older ones are believed. */
+/* Checks what drivers report of a list from version 1.9 on; trusts the caller with older ones. */
 static kdl_status ze_check_list(const kdl_ze_device *device, void *list) {
   void *its_device = device->handle, *its_context = device->context;
   uint8_t is_immediate = 1;
@@ -88,8 +88,8 @@ static kdl_status ze_check_list(const kdl_ze_device *device, void *list) {
   return KDL_OK;
 }
 
-/* Whether the list keeps the order of its commands is told from version 1.17 on; else it is taken
- * to work in any order. */
+/* Whether the list is in order, which drivers report from version 1.17 on; else it is assumed not
+ * to be. */
 static bool ze_is_in_order(const kdl_ze_device *device, void *list) {
   uint32_t flags = 0;
   return device->version >= KDL_ZE_HAS_LIST_FLAGS && kdl_ze.list_flags &&
@@ -125,7 +125,7 @@ int kdl_ze_queue_append_barrier(kdl_ze_queue *queue, int error, const char **cal
   return kdl_ze.barrier(queue->list, NULL, 0, NULL);
 }
 
-/* For drivers that cannot wait for a list: a barrier at its end signals an event. */
+/* For drivers that cannot wait for a list: waits for an event that a barrier at its end signals. */
 static int ze_sync_by_event(kdl_ze_queue *queue, kdl_ze_timestamp *stamp) {
   kdl_futex_lock_acquire(&queue->lock);
   int error = kdl_ze.barrier(queue->list, stamp->event, 0, NULL);
@@ -153,7 +153,7 @@ static void ze_release_waits(kdl_ze_device *device, kdl_ze_timestamp **waits, un
     kdl_ze_timestamp_release(device, waits[i]);
 }
 
-/* Others may append meanwhile: what the list has passed is what it waited for before. */
+/* Other threads may append meanwhile: only earlier waits are passed. */
 kdl_status kdl_ze_queue_sync(void *device, void *handle) {
   kdl_ze_queue *queue = handle;
   kdl_ze_timestamp *waits[KDL_ZE_MAX_WAITS];
@@ -167,7 +167,7 @@ kdl_status kdl_ze_queue_sync(void *device, void *handle) {
   return status;
 }
 
-/* A list that is never waited for must not gather stamps without end. */
+/* Bounds the timestamps of a list that is never waited for. */
 kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
   for (;;) {
     kdl_futex_lock_acquire(&queue->lock);
@@ -219,7 +219,7 @@ void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The end                                                                                      */
+/* Destruction                                                                                  */
 
 void kdl_ze_queues_drain(kdl_ze_device *device) {
   for (kdl_ze_queue *queue = device->queues; queue; queue = queue->next) {
@@ -237,7 +237,7 @@ static void ze_remove_queue(kdl_ze_device *device, kdl_ze_queue *queue) {
   pthread_mutex_unlock(&device->lock);
 }
 
-/* One that was destroyed is done, and another at its place takes no harm from being asked. */
+/* A destroyed queue is done; checking another one at the same address is harmless. */
 static kdl_ze_queue *ze_find_queue(const kdl_ze_device *device, const kdl_ze_queue *wanted) {
   kdl_ze_queue *queue = device->queues;
   while (queue && queue != wanted)
@@ -261,12 +261,12 @@ void kdl_ze_queue_wait(kdl_ze_device *device, const kdl_ze_queue *wanted) {
   pthread_mutex_unlock(&device->lock);
 }
 
-/* The handles of kernels may be used until the list is done; a device that is lost never is, and
- * what is ours is freed all the same. */
+/* Kernel handles are in use until the list is done. A lost device never is; libkdl's memory is
+ * freed anyway. */
 void kdl_ze_queue_destroy(void *device, void *handle) {
   kdl_ze_queue *queue = handle;
   (void)kdl_ze_queue_sync(device, queue);
-  ze_remove_queue(device, queue); /* a queue that is not listed is done */
+  ze_remove_queue(device, queue); /* an unlisted queue counts as done */
   for (uint32_t i = 0; i < queue->instance_count; ++i)
     kdl_ze_queue_forget(queue, i);
   if (queue->is_owned) {

@@ -17,7 +17,7 @@ static const kdl_argument_list *ze_node_arguments(const kdl_backend_node *node) 
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What has changed                                                                             */
+/* Changes                                                                                      */
 
 void kdl_ze_recorded_mark_changed(kdl_ze_recorded_list *recorded, const uint32_t *changed,
                                   size_t count) {
@@ -28,7 +28,7 @@ void kdl_ze_recorded_mark_changed(kdl_ze_recorded_list *recorded, const uint32_t
     recorded->changed[changed[i]] = 1;
 }
 
-/* The driver has looked up what memory addresses stood for: none may have been freed since. */
+/* The driver has resolved the memory of addresses: none may have been freed since. */
 bool kdl_ze_recorded_is_current(const kdl_ze_recorded_list *recorded, const kdl_ze_nodes *nodes) {
   return recorded->is_closed && !recorded->has_changed &&
          recorded->generation == ze_memory_generation(nodes->device);
@@ -40,7 +40,7 @@ static size_t ze_next_changed(const kdl_ze_recorded_list *recorded, size_t from,
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Whether it is done                                                                           */
+/* Completion                                                                                   */
 
 static void ze_clear_last_run(kdl_ze_recorded_list *recorded, kdl_ze_device *device) {
   if (recorded->fence)
@@ -92,7 +92,7 @@ static kdl_status ze_get_instance(kdl_ze_nodes *nodes, const kdl_ze_kernel *kern
   return KDL_OK;
 }
 
-/* Remembers what the command is about to be given. */
+/* Saves the values that the command is about to get. */
 static void ze_save_command(const kdl_ze_recorded_list *recorded, const kdl_backend_node *node,
                             kdl_ze_command *command, size_t *values) {
   const kdl_argument_list *list = ze_node_arguments(node);
@@ -145,7 +145,7 @@ static kdl_status ze_record_transfer(const kdl_ze_recorded_list *recorded,
                                                (unsigned long long)node->bytes);
 }
 
-/* A list keeps the order of its commands, so that a join is nothing. */
+/* The list is in order, so a join needs no command. */
 static kdl_status ze_record_nodes(const kdl_ze_recorded_list *recorded, kdl_ze_nodes *nodes) {
   size_t values = 0;
   for (size_t i = 0; i < nodes->count; ++i) {
@@ -201,9 +201,9 @@ kdl_status kdl_ze_recorded_record(kdl_ze_recorded_list *recorded, kdl_ze_nodes *
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Setting                                                                                      */
+/* Updates                                                                                      */
 
-/* What differs, in portions. */
+/* A batch of updates. */
 typedef struct {
   void *list;
   int error;
@@ -214,7 +214,7 @@ typedef struct {
   } rows[32];
 } update_batch;
 
-/* After an error nothing more is set. */
+/* Does nothing after an error. */
 static void ze_flush_updates(update_batch *p) {
   if (p->count && !p->error) {
     const kdl_ze_mutable_desc all = {.type = KDL_ZE_MUTABLE_COMMANDS_DESC,
@@ -224,7 +224,7 @@ static void ze_flush_updates(update_batch *p) {
   p->count = 0;
 }
 
-/* Each row follows the one before it in the chain. */
+/* Links each update to the preceding one. */
 static const void *ze_next_update(update_batch *p) {
   if (p->count == sizeof p->rows / sizeof *p->rows)
     ze_flush_updates(p);
@@ -258,8 +258,8 @@ static void ze_update_launch(update_batch *p, const kdl_ze_recorded_list *record
   }
 }
 
-/* Launches that are in the list, with the same group and group memory, and with arguments whose
- * sizes are known. */
+/* Only launches that are in the list, with the same group size and group memory, and arguments of
+ * known sizes. */
 static bool ze_can_update(const kdl_ze_recorded_list *recorded, const kdl_ze_nodes *nodes) {
   if (!recorded->is_closed || !nodes->is_mutable ||
       recorded->generation != ze_memory_generation(nodes->device))
@@ -315,7 +315,7 @@ bool kdl_ze_recorded_update(kdl_ze_recorded_list *recorded, const kdl_ze_nodes *
 kdl_status kdl_ze_recorded_run(kdl_ze_recorded_list *recorded, const kdl_ze_nodes *nodes,
                                kdl_ze_queue *queue) {
   const char *call = "zeCommandListImmediateAppendCommandListsExp";
-  if (recorded->fence) /* there is more behind it now */
+  if (recorded->fence) /* it no longer marks the last run */
     ze_clear_last_run(recorded, nodes->device);
   recorded->queue = queue;
   kdl_futex_lock_acquire(&queue->lock);

@@ -3,19 +3,19 @@
 
 #include <stdlib.h>
 
-/* Pools are kept: making one costs much more than an event. */
+/* Pools are kept: creating one costs much more than an event. */
 enum { pool_size = 64 };
 
 struct kdl_ze_pool {
   void *handle;
   uint64_t *times;
-  unsigned made; /* of the stamps, whose events are made when first needed */
+  unsigned made; /* number of created timestamps; their events are created on demand */
   kdl_ze_pool *next;
   kdl_ze_timestamp stamps[pool_size];
 };
 
 /* ------------------------------------------------------------------------------------------ */
-/* Making                                                                                       */
+/* Creation                                                                                     */
 
 static kdl_status ze_create_pool(kdl_ze_device *device, kdl_ze_pool *pool) {
   kdl_ze_host_mem_desc memory = {.type = KDL_ZE_HOST_MEM_ALLOC_DESC};
@@ -50,7 +50,8 @@ static kdl_status ze_add_pool(kdl_ze_device *device) {
   return KDL_OK;
 }
 
-/* Signals and waits reach the host, which reads the time, and other queues of the device. */
+/* Signals and waits have host scope, because the host reads the time, and device scope for other
+ * queues. */
 static kdl_status ze_create_timestamp(kdl_ze_device *device, kdl_ze_timestamp **out_stamp) {
   kdl_ze_pool *pool = device->stamps.pools;
   if (!pool || pool->made == pool_size) {
@@ -73,9 +74,9 @@ static kdl_status ze_create_timestamp(kdl_ze_device *device, kdl_ze_timestamp **
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Taking and giving back                                                                       */
+/* Acquiring and releasing                                                                      */
 
-/* Those that were signalled meanwhile are free. */
+/* Frees those that are signalled. */
 static void ze_reclaim_signalled(kdl_ze_timestamps *stamps) {
   kdl_ze_timestamp **link = &stamps->pending;
   while (*link) {
@@ -137,7 +138,7 @@ void kdl_ze_timestamp_release(kdl_ze_device *device, kdl_ze_timestamp *stamp) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The end                                                                                      */
+/* Destruction                                                                                  */
 
 void kdl_ze_timestamps_destroy(kdl_ze_device *device) {
   pthread_mutex_lock(&device->stamps.lock);

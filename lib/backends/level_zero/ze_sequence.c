@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Sequences are recorded command lists (recorded.h), each appended to its queue by one call.
+ * Sequences are recorded command lists (recorded_list.h), each appended to its queue by one call.
  *
- * A list that the device is still at work on cannot be changed. So a sequence has two, which take
- * turns where something is bound anew in each run; and where the device is behind with both, a run
- * is given by launches, which wait for nothing. So is the first one with bindings that cannot be
- * set: recording costs more than launches, and is done when they come a second time.
+ * A list cannot change while the device works on it. So a sequence has two lists, which alternate
+ * if each run binds other values. If the device is busy with both, a run uses single launches,
+ * which wait for nothing. So does the first run with bindings that cannot be updated: recording
+ * costs more than launches, and is done when the same bindings come a second time.
  */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/common/replay.h"
@@ -19,11 +19,11 @@ enum { list_count = 2 };
 typedef struct {
   kdl_ze_nodes nodes;
   kdl_ze_recorded_list lists[list_count];
-  unsigned last; /* the one that ran last */
+  unsigned last; /* the list that ran last */
 } ze_sequence;
 
 /* ------------------------------------------------------------------------------------------ */
-/* What the driver has                                                                          */
+/* Support by the driver                                                                        */
 
 /* Bits of kdl_ze_device.recording. */
 enum { is_known = 1, has_lists = 2, has_mutable_lists = 4 };
@@ -47,7 +47,7 @@ static kdl_status ze_find_extensions(const kdl_ze_device *device, uint32_t *out_
                                  : kdl_ze_fail(device, error, "zeDriverGetExtensionProperties");
 }
 
-/* Of what mutable lists can set, a device tells. */
+/* The device reports what mutable lists can change. */
 static kdl_status ze_check_mutability(const kdl_ze_device *device, uint32_t *out_found) {
   enum { needed = KDL_ZE_MUTABLE_ARGUMENTS | KDL_ZE_MUTABLE_GROUPS };
   kdl_ze_mutable_properties mutability = {.type = KDL_ZE_MUTABLE_LIST_PROPERTIES};
@@ -60,7 +60,8 @@ static kdl_status ze_check_mutability(const kdl_ze_device *device, uint32_t *out
   return KDL_OK;
 }
 
-/* A loader may be older than the driver, and the driver older than the loader. */
+/* Both may lack it: the loader may be older than the driver, or the driver older than the
+ * loader. */
 static kdl_status ze_query_recording(const kdl_ze_device *device, uint32_t *out_found) {
   *out_found = is_known;
   kdl_driver_load_lazy_symbols(&kdl_ze_driver);
@@ -104,7 +105,7 @@ static kdl_status ze_check_node(const kdl_ze_device *device, const kdl_backend_n
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Making                                                                                       */
+/* Creation                                                                                     */
 
 static kdl_status ze_check_nodes(kdl_ze_nodes *nodes) {
   for (size_t i = 0; i < nodes->count; ++i) {
@@ -121,7 +122,7 @@ static kdl_status ze_check_nodes(kdl_ze_nodes *nodes) {
   return KDL_OK;
 }
 
-/* Memory in a context of the program's may be the program's own, and freed without a word. */
+/* Memory in the program's own context may be the program's, which libkdl does not see freed. */
 static kdl_status ze_init_sequence(ze_sequence *sequence) {
   kdl_ze_nodes *nodes = &sequence->nodes;
   kdl_ze_device *device = nodes->device;
@@ -165,14 +166,14 @@ kdl_status kdl_ze_sequence_create(void *device, kdl_backend_sequence *desc, void
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
-/* On one queue, runs of a list follow each other; on two they would overlap. */
+/* On one queue, runs of a list are ordered; on two they would overlap. */
 static bool ze_can_run(kdl_ze_recorded_list *list, const kdl_ze_nodes *nodes,
                        const kdl_ze_queue *queue) {
   return kdl_ze_recorded_is_current(list, nodes) &&
          (list->queue == queue || kdl_ze_recorded_is_done(list, nodes->device));
 }
 
-/* One that can be changed now; NULL: the device is at work on both. */
+/* A list that can be changed; NULL: the device is busy with both. */
 static kdl_status ze_find_idle_list(ze_sequence *sequence, kdl_ze_queue *queue,
                                     kdl_ze_recorded_list **out_list) {
   *out_list = NULL;
@@ -210,7 +211,7 @@ kdl_status kdl_ze_sequence_run(void *device, void *handle, void *queue, const ui
   kdl_status status = ze_find_idle_list(sequence, queue, &list);
   if (status == KDL_OK && list && kdl_ze_recorded_update(list, nodes))
     return ze_run_list(sequence, list, queue);
-  bool is_new = list && !list->list; /* the second, which is set from then on */
+  bool is_new = list && !list->list; /* the second list */
   if (status == KDL_OK && list && (!changed_count || (is_new && nodes->is_mutable))) {
     status = kdl_ze_recorded_record(list, nodes);
     if (status == KDL_OK)

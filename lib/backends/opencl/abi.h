@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The numbers of OpenCL that are used, from cl.h and cl_ext.h. */
+/* The constants and types of OpenCL that are used, from cl.h and cl_ext.h. */
 #ifndef KDL_BACKENDS_OPENCL_ABI_H
 #define KDL_BACKENDS_OPENCL_ABI_H
 
@@ -48,19 +48,19 @@ enum {
   KDL_CL_DEVICE_UUID = 0x106a,                          /* cl_khr_device_uuid: 16 bytes */
   KDL_CL_DEVICE_COMMAND_BUFFER_CAPABILITIES = 0x12a9,   /* cl_khr_command_buffer */
   KDL_CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES = 0x12b0, /* ..._mutable_dispatch */
-  KDL_CL_DEVICE_CAPABILITY_MAJOR_NV = 0x4000,           /* cl_nv_device_attribute_query */
-  KDL_CL_DEVICE_CAPABILITY_MINOR_NV = 0x4001,           /* likewise */
-  KDL_CL_DEVICE_WARP_SIZE_NV = 0x4003,                  /* cl_nv_device_attribute_query */
-  KDL_CL_DEVICE_INTEGRATED_NV = 0x4006,                 /* likewise */
-  KDL_CL_DEVICE_PCI_BUS_NV = 0x4008,                    /* likewise */
-  KDL_CL_DEVICE_PCI_SLOT_NV = 0x4009,                   /* likewise: device << 3 | function */
-  KDL_CL_DEVICE_PCI_DOMAIN_NV = 0x400a,                 /* likewise */
-  KDL_CL_DEVICE_TOPOLOGY_AMD = 0x4037,                  /* cl_amd_device_attribute_query */
-  KDL_CL_DEVICE_BOARD_NAME_AMD = 0x4038,                /* likewise */
-  KDL_CL_DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043,           /* likewise */
-  KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108,         /* cl_intel_required_subgroup_size */
-  KDL_CL_DEVICE_PCI_BUS_INFO = 0x410f,                  /* cl_khr_pci_bus_info */
-  KDL_CL_DEVICE_USM_CAPABILITIES = 0x4191, /* CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL */
+  KDL_CL_DEVICE_CAPABILITY_MAJOR_NV = 0x4000,           /* cl_nv_device_attribute_query: all _NV */
+  KDL_CL_DEVICE_CAPABILITY_MINOR_NV = 0x4001,
+  KDL_CL_DEVICE_WARP_SIZE_NV = 0x4003,
+  KDL_CL_DEVICE_INTEGRATED_NV = 0x4006,
+  KDL_CL_DEVICE_PCI_BUS_NV = 0x4008,
+  KDL_CL_DEVICE_PCI_SLOT_NV = 0x4009, /* device << 3 | function */
+  KDL_CL_DEVICE_PCI_DOMAIN_NV = 0x400a,
+  KDL_CL_DEVICE_TOPOLOGY_AMD = 0x4037, /* cl_amd_device_attribute_query: all _AMD */
+  KDL_CL_DEVICE_BOARD_NAME_AMD = 0x4038,
+  KDL_CL_DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043,
+  KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108, /* cl_intel_required_subgroup_size */
+  KDL_CL_DEVICE_PCI_BUS_INFO = 0x410f,          /* cl_khr_pci_bus_info */
+  KDL_CL_DEVICE_USM_CAPABILITIES = 0x4191,      /* CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL */
 };
 enum { KDL_CL_SVM_COARSE_GRAIN_BUFFER = 1, KDL_CL_USM_ACCESS = 1 };
 
@@ -131,7 +131,7 @@ enum {
   KDL_CL_ADDRESS_LOCAL = 0x119c,
   KDL_CL_ADDRESS_CONSTANT = 0x119d,
   KDL_CL_ADDRESS_PRIVATE = 0x119e,
-  KDL_CL_ACCESS_NONE = 0x11a3, /* whatever is no image */
+  KDL_CL_ACCESS_NONE = 0x11a3, /* not an image */
 };
 
 enum { KDL_CL_MEM_READ_WRITE = 1 };
@@ -161,7 +161,7 @@ typedef struct kdl_cl_topology_amd {
 
 _Static_assert(sizeof(kdl_cl_topology_amd) == 24, "cl_device_topology_amd");
 
-/* What a context tells of, from any thread. */
+/* Receives a context's messages, on any thread. */
 typedef void kdl_cl_notify(const char *words, const void *data, size_t size, void *user);
 
 #endif

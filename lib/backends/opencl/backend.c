@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Whatever is behind OpenCL, through its loader: opened when it is first asked for devices, never
+/* All OpenCL platforms through the loader, which is opened at the first query for devices, never
  * linked, never closed. */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/opencl/objects.h"

@@ -7,7 +7,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Versions                                                                                     */
 
-/* The versions of both extensions whose functions are as commands.def has them. */
+/* The versions of both extensions whose functions match commands.def. */
 static const struct {
   const char *name;
   uint32_t first, last;
@@ -17,7 +17,7 @@ static const struct {
 };
 enum { of_buffers, of_updates, extension_count };
 
-/* 0 where the device has not the extension. */
+/* 0 where the device lacks the extension. */
 static kdl_status opencl_query_versions(const kdl_opencl_device *device,
                                         uint32_t out_versions[extension_count]) {
   size_t size = 0;
@@ -45,8 +45,8 @@ static bool opencl_is_known_version(size_t extension, uint32_t version) {
   return version >= known[extension].first && version <= known[extension].last;
 }
 
-/* The driver that has 0.9.0, PoCL 3.1, takes longer for a command buffer than for its launches: a
- * quarter for 100 of them. KDL_OPENCL_COMMANDS=1 uses it all the same, and 0 uses none. */
+/* PoCL 3.1, which has 0.9.0, takes longer for a command buffer than for its launches: a quarter for
+ * 100 of them. KDL_OPENCL_COMMANDS=1 uses it anyway, and 0 uses none. */
 static kdl_status opencl_check_buffer_version(const kdl_opencl_device *device, uint32_t version) {
   const char *wanted = kdl_core_services.environment("KDL_OPENCL_COMMANDS");
   bool is_none = wanted && strcmp(wanted, "0") == 0, is_any = wanted && strcmp(wanted, "1") == 0;
@@ -80,8 +80,8 @@ static kdl_status opencl_fail_unsupported(const kdl_opencl_device *device, const
   return kdl_core_services.fail(KDL_UNSUPPORTED, 0, "opencl:%u: %s", device->ordinal, what);
 }
 
-/* Runs of one command buffer follow each other without a wait, which before 0.9.8 is what
- * "simultaneous use" is about. */
+/* Runs of one command buffer follow each other without a wait, which needs "simultaneous use"
+ * before 0.9.8. */
 static kdl_status opencl_init_commands(const kdl_opencl_device *device, const uint32_t *versions,
                                        kdl_opencl_commands *commands) {
   uint64_t capabilities =

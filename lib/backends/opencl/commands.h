@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Command buffers of a device, as far as its driver has them: which version decides what their
- * functions take. */
+/* Support of a device for command buffers; the version decides the functions' parameters. */
 #ifndef KDL_BACKENDS_OPENCL_COMMANDS_H
 #define KDL_BACKENDS_OPENCL_COMMANDS_H
 
@@ -12,12 +11,12 @@ typedef struct kdl_opencl_commands {
 #undef KDL_DRIVER_SYMBOL
   bool has_properties;     /* 0.9.5 and later: copies and fills take them */
   bool has_svm;            /* 0.9.4 and later */
-  bool keeps_arguments;    /* of a cl_kernel, as they are when a launch is recorded */
+  bool keeps_arguments;    /* recording a launch captures the arguments of its cl_kernel */
   uint64_t flags;          /* of a new command buffer */
-  uint64_t mutable_fields; /* of launches, that may be set anew; 0: none */
+  uint64_t mutable_fields; /* fields of launches that can be updated; 0: none */
 } kdl_opencl_commands;
 
-/* KDL_UNSUPPORTED, with the reason, where the device has none of a version that is known. */
+/* KDL_UNSUPPORTED, with the reason, where the device has no known version. */
 kdl_status kdl_opencl_commands_find(const kdl_opencl_device *device,
                                     kdl_opencl_commands *out_commands);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Devices and their contexts: one of its own for each, or the caller's. */
+/* Devices and their contexts: one per device, or the caller's. */
 #include "lib/backends/common/open_devices.h"
 #include "lib/backends/opencl/objects.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Asking                                                                                       */
+/* Queries                                                                                      */
 
 uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what) {
   uint64_t number = 0;
@@ -17,7 +17,7 @@ uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what
   return size == 4 ? (uint32_t)number : number;
 }
 
-/* Memory that the caller frees; NULL where the device does not say. */
+/* The caller frees the text; NULL where the device has none. */
 static kdl_status opencl_device_text(const kdl_opencl_device *device, uint32_t what,
                                      char **out_text) {
   size_t size = 0;
@@ -42,7 +42,7 @@ static bool opencl_has_extension_name(const char *words, const char *word) {
   return false;
 }
 
-/* "OpenCL 3.0 whatever"; below 1.2 where it does not say. */
+/* Parses "OpenCL 3.0 ..."; a version below 1.2 if that fails. */
 static kdl_status opencl_query_version(kdl_opencl_device *device) {
   char *text;
   kdl_status status = opencl_device_text(device, KDL_CL_DEVICE_VERSION, &text);
@@ -87,7 +87,7 @@ static kdl_status opencl_query_extensions(kdl_opencl_device *device) {
 /* ------------------------------------------------------------------------------------------ */
 /* Contexts                                                                                     */
 
-/* Drivers tell here what an error code has no room for. */
+/* Drivers report details of errors here. */
 static void opencl_log_notification(const char *words, const void *data, size_t size, void *user) {
   (void)data, (void)size;
   const kdl_opencl_device *device = user;
@@ -184,7 +184,7 @@ void *kdl_opencl_device_native(void *handle, kdl_native which) {
   return kdl_select_native(which, device->id, device->context);
 }
 
-/* A context that was adopted was retained. */
+/* An adopted context was retained. */
 void kdl_opencl_device_close(void *handle, void *queue) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue_destroy(device, queue);

@@ -35,8 +35,8 @@ static void opencl_describe_error(int error, char *text, size_t size) {
   snprintf(text, size, "%s (%d)", opencl_error_name(error), error);
 }
 
-/* CL_OUT_OF_RESOURCES is what NVIDIA's driver says of a kernel that wrote where it may not, so it
- * does not count as a lack of memory. */
+/* NVIDIA's driver reports CL_OUT_OF_RESOURCES for a kernel's invalid write, so it does not count as
+ * lack of memory. */
 const kdl_driver_errors kdl_opencl_errors = {
     .backend = "opencl",
     .describe = opencl_describe_error,
@@ -84,8 +84,8 @@ kdl_status kdl_opencl_load(void) {
   return kdl_backend_open_driver(&kdl_opencl_driver);
 }
 
-/* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where
- * that is not mounted, as in a bare chroot. Nothing can catch that, so it is not asked there. */
+/* PoCL 3.1 aborts the process if hwloc cannot read the machine's memory because sysfs is not
+ * mounted, as in a bare chroot. Nothing can catch that, so PoCL is not queried there. */
 static bool opencl_would_abort(const char *platform) {
   return strcmp(platform, "Portable Computing Language") == 0 &&
          access("/sys/devices/system/cpu", F_OK) != 0;
@@ -99,7 +99,7 @@ typedef struct {
   void *devices[max_devices];
 } walk;
 
-/* Custom devices run no kernels of ours. */
+/* Custom devices run no kernels. */
 static bool opencl_walk_platform(walk *w, void *platform) {
   char name[KDL_SPEC_NAME] = "";
   size_t given = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Whatever OpenCL platforms are installed. A platform that fails leaves the others alone. */
+/* Lists the devices of all installed OpenCL platforms. A platform that fails does not affect the
+ * others. */
 #include "lib/backends/opencl/driver.h"
 
 #include <stdio.h>
@@ -8,16 +9,16 @@
 
 enum { max_text = 16384, max_subgroup_sizes = 16 };
 
-/* A device, and the text that most questions about it are answered from. */
+/* A device, and its list of extensions. */
 typedef struct {
   void *id;
-  char *extensions; /* with a blank before and behind each */
+  char *extensions; /* with a blank before and after each */
 } queried_device;
 
 /* ------------------------------------------------------------------------------------------ */
-/* Asking                                                                                       */
+/* Queries                                                                                      */
 
-/* A number of 1, 4 or 8 bytes, as the device gives it; 0 where it does not. */
+/* A number of 1, 4 or 8 bytes; 0 where the device has none. */
 static uint64_t opencl_query_number(const queried_device *device, uint32_t what) {
   uint64_t number = 0;
   size_t size = 0;
@@ -26,7 +27,7 @@ static uint64_t opencl_query_number(const queried_device *device, uint32_t what)
   return size == 4 ? (uint32_t)number : number;
 }
 
-/* Whether the device gave exactly `size` bytes. */
+/* Whether the device returned exactly `size` bytes. */
 static bool opencl_query_bytes(const queried_device *device, uint32_t what, void *value,
                                size_t size) {
   size_t given = 0;
@@ -66,8 +67,7 @@ static uint32_t opencl_parse_version(kdl_string text, size_t at) {
   return KDL_VERSION_OF(major, minor);
 }
 
-/* The newest of "SPIR-V_1.2 SPIR-V_1.0 ..."; 0 where there is none: PoCL and NVIDIA take OpenCL C
- * only. */
+/* The newest of "SPIR-V_1.2 SPIR-V_1.0 ..."; 0 without any: PoCL and NVIDIA take OpenCL C only. */
 static uint32_t opencl_newest_il(const queried_device *device) {
   static const char language[] = "SPIR-V_";
   char room[1024];
@@ -106,7 +106,7 @@ static void opencl_describe_features(const queried_device *device, kdl_device_sp
     kdl_spec_add_token(features, size, "images");
   char version[128];
   opencl_query_text(device, KDL_CL_DEVICE_VERSION, version, sizeof version);
-  /* Part of OpenCL 2, a choice in OpenCL 3. */
+  /* Mandatory in OpenCL 2, optional in OpenCL 3. */
   if (strncmp(version, "OpenCL 2.", 9) == 0 ||
       opencl_query_number(device, KDL_CL_DEVICE_GENERIC_ADDRESS_SPACE))
     kdl_spec_add_token(features, size, "generic_pointer");
@@ -134,7 +134,7 @@ static void opencl_describe_subgroups(const queried_device *device, kdl_device_s
   }
 }
 
-/* What tells that another driver shows the same device. */
+/* The identity, by which another driver's route to the same device is found. */
 static void opencl_describe_identity(const queried_device *device, kdl_device_spec *spec) {
   uint8_t uuid[16];
   if (opencl_has_extension(device, "cl_khr_device_uuid") &&
@@ -172,7 +172,7 @@ static kdl_device_class opencl_device_class(const queried_device *device) {
 static void opencl_describe_name(const queried_device *device, kdl_device_spec *spec) {
   char text[256];
   opencl_query_text(device, KDL_CL_DEVICE_NAME, text, sizeof text);
-  /* AMD's name is the arch; the board has the name people know. */
+  /* AMD's device name is the arch; the board has the product name. */
   char board[256] = "";
   if (opencl_has_extension(device, "cl_amd_device_attribute_query"))
     opencl_query_text(device, KDL_CL_DEVICE_BOARD_NAME_AMD, board, sizeof board);
@@ -182,7 +182,7 @@ static void opencl_describe_name(const queried_device *device, kdl_device_spec *
   kdl_spec_set_text(spec->driver, sizeof spec->driver, text, strlen(text));
 }
 
-/* NVIDIA's platform takes PTX as a binary, so what counts is the compute capability. */
+/* NVIDIA's platform takes PTX as a binary, so the arch is the compute capability. */
 static void opencl_describe_arch(const queried_device *device, kdl_device_spec *spec) {
   uint64_t major = 0, minor = 0;
   if (opencl_has_extension(device, "cl_nv_device_attribute_query")) {
@@ -251,7 +251,7 @@ void kdl_opencl_open_platforms(void) {
   (void)kdl_driver_start(&kdl_opencl_driver, true, &call);
 }
 
-/* A platform that fails or was not asked leaves the others usable. */
+/* A platform that fails or was skipped does not affect the others. */
 void kdl_opencl_list(kdl_spec_list *list) {
   kdl_driver_report *report = &list->report;
   const char *call;

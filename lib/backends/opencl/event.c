@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Events. OpenCL makes one when something is enqueued, so that ours hold the last one that was
- * recorded: a marker. */
+/* Events. OpenCL creates an event with each command, so a kdl_event holds the marker that it last
+ * recorded. */
 #include "lib/backends/opencl/objects.h"
 
 #include <stdlib.h>
@@ -32,8 +32,8 @@ void kdl_opencl_event_destroy(void *handle, void *event_handle) {
   free(self);
 }
 
-/* Another queue, or another thread, may wait for the marker: then it must have been handed to the
- * device (OpenCL, "clFlush"). */
+/* Another queue or thread may wait for the marker, so it must be flushed to the device (OpenCL,
+ * "clFlush"). */
 kdl_status kdl_opencl_event_record(void *handle, void *event_handle, void *queue_handle) {
   kdl_opencl_device *device = handle;
   opencl_event *self = event_handle;
@@ -139,7 +139,7 @@ kdl_status kdl_opencl_event_elapsed(void *handle, void *start, void *end, double
   return KDL_OK;
 }
 
-/* Lives until the event is recorded again or destroyed. */
+/* Valid until the event is recorded again or destroyed. */
 void *kdl_opencl_event_native(void *device, void *event_handle) {
   (void)device;
   opencl_event *self = event_handle;

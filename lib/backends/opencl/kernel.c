@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels, ready to be launched. */
+/* Finding kernels and preparing them for launches. */
 #include "lib/backends/opencl/objects.h"
 #include "lib/inspect/kernels.h"
 
@@ -12,7 +12,7 @@ enum { default_block = 256 };
 /* ------------------------------------------------------------------------------------------ */
 /* Instances                                                                                    */
 
-/* Nothing is remembered yet. */
+/* Its cache is empty. */
 static kdl_opencl_instance *opencl_alloc_instance(kdl_opencl_kernel *kernel) {
   const kdl_argument_list *list = &kernel->list;
   kdl_opencl_instance *made =
@@ -25,7 +25,7 @@ static kdl_opencl_instance *opencl_alloc_instance(kdl_opencl_kernel *kernel) {
   return made;
 }
 
-/* `kdl cc` prefixes names that a driver has functions of. */
+/* `kdl cc` adds a prefix to names that collide with functions of a driver. */
 static void *opencl_create_prefixed_kernel(const kdl_opencl_kernel *kernel) {
   char name[256];
   int32_t error;
@@ -97,7 +97,7 @@ static size_t opencl_query_group(const kdl_opencl_kernel *kernel, void *native, 
   return error == KDL_CL_SUCCESS ? value : 0;
 }
 
-/* The block that the source demands; zeros where it demands none. */
+/* The block that the source requires; zeros for none. */
 static void opencl_query_required_block(const kdl_opencl_kernel *kernel, void *native,
                                         uint32_t out_block[3]) {
   size_t required[3] = {0};
@@ -109,7 +109,7 @@ static void opencl_query_required_block(const kdl_opencl_kernel *kernel, void *n
     out_block[i] = (uint32_t)required[i];
 }
 
-/* A multiple of what the device runs at once, as large as it may be, up to the usual size. */
+/* The largest multiple of the preferred size, up to the default size. */
 static uint32_t opencl_suggest_block(size_t most, size_t multiple) {
   size_t size = most && most < default_block ? most : default_block;
   if (multiple && size > multiple)
@@ -146,7 +146,7 @@ static kdl_status opencl_resolve_block(kdl_opencl_kernel *kernel, void *native,
 /* ------------------------------------------------------------------------------------------ */
 /* Finding                                                                                      */
 
-/* The first cl_kernel answers the questions; its instance has no room for values before. */
+/* The first cl_kernel is used for queries, before the size of its cache is known. */
 static kdl_status opencl_prepare_kernel(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
                                         const kdl_kernel_request *request,
                                         kdl_backend_kernel *out_kernel) {

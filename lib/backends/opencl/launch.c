@@ -2,10 +2,9 @@
 /*
  * Launching.
  *
- * OpenCL has no call that takes a kernel's arguments with the launch: they are set on the cl_kernel
- * before. A launch that repeats the last one in all but the contents of memory needs none of that,
- * and is one call of the driver after a comparison without branches; any other takes the longer way
- * and sets what differs.
+ * OpenCL has no launch call with arguments: they are set on the cl_kernel before. A launch that
+ * repeats the last one, except for the contents of memory, is one call of the driver after a
+ * comparison without branches. Any other launch takes the slow path and sets what differs.
  */
 #include "lib/backends/opencl/objects.h"
 
@@ -13,12 +12,12 @@
 
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
-/* So many threads have a cl_kernel of their own. */
+/* The number of threads that have their own cl_kernel. */
 enum { max_instances = 64 };
 
 enum { dimensions = 3, at_shape = offsetof(kdl_launch_desc, grid) };
 
-/* What only this thread has, for as long as it runs: the address of its control block, which
+/* A unique value of this thread while it runs: the address of its control block, which
  * pthread_self() would return by a call. */
 static inline uintptr_t opencl_thread_id(void) {
 #if defined(__x86_64__)
@@ -35,7 +34,7 @@ static inline uintptr_t opencl_thread_id(void) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The longer way                                                                               */
+/* The slow path                                                                                */
 
 __attribute__((noinline, cold)) static kdl_status
 opencl_launch_failed(const kdl_opencl_instance *instance, int32_t error) {
@@ -48,7 +47,7 @@ opencl_launch_failed(const kdl_opencl_instance *instance, int32_t error) {
                          instance->given.group_memory);
 }
 
-/* Zero where the launch has the shape of the last one. */
+/* Zero if the launch has the shape of the last one. */
 static inline __attribute__((always_inline)) uint64_t
 opencl_shape_differs(const kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
   enum { at_cluster = offsetof(kdl_launch_desc, cluster) };
@@ -69,9 +68,10 @@ static void opencl_set_shape(kdl_opencl_instance *instance, const kdl_launch_des
   memcpy(instance->shape, (const char *)desc + at_shape, sizeof instance->shape);
 }
 
-/* What a refusal tells of is put on the stack now, which the empty statement says: a value that
- * lives in a register across the driver's call costs every launch three instructions, not one. An
- * error of OpenCL is never positive, and success is KDL_OK: it is returned as it is. */
+/* Values for error messages are stored on the stack now, which the empty asm statement forces:
+ * keeping a value in a register across the driver's call costs every launch three instructions
+ * instead of one. An OpenCL error is never positive, and success is KDL_OK, so it is returned
+ * unchanged. */
 static inline __attribute__((always_inline)) kdl_status opencl_enqueue_kernel(
     const kdl_opencl_instance *instance, const kdl_opencl_queue *queue, const size_t *no_offset) {
   const kdl_opencl_instance *launched = instance;
@@ -104,9 +104,8 @@ kdl_status kdl_opencl_launch_changed(const kdl_kernel_head *head, const kdl_laun
 /* ------------------------------------------------------------------------------------------ */
 /* Threads                                                                                      */
 
-/* This thread's instance: the one it had, a free one, or a new one; NULL where there
- * are too many, with status KDL_OK. An instance of a thread that is no more goes to the next one
- * with its address. */
+/* This thread's instance: its last one, a free one, or a new one; NULL with KDL_OK where there are
+ * too many. The next thread with the address of an ended one inherits its instance. */
 static kdl_opencl_instance *opencl_find_instance(kdl_opencl_kernel *kernel,
                                                  kdl_status *out_status) {
   uintptr_t self = opencl_thread_id();
@@ -135,8 +134,8 @@ static kdl_opencl_instance *opencl_find_instance(kdl_opencl_kernel *kernel,
   return instance;
 }
 
-/* The arguments of an instance that several use are another launch's by the time of the next
- * launch, so it is made anew. */
+/* Creates an instance for one launch: threads that shared one would overwrite each other's
+ * arguments. */
 static kdl_status opencl_launch_temporary(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
                                           const kdl_args *args, void *queue) {
   kdl_opencl_instance *instance;
@@ -160,7 +159,7 @@ kdl_status kdl_opencl_launch_other_thread(const kdl_kernel_head *head, const kdl
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The usual launch                                                                             */
+/* The fast path                                                                                */
 
 static inline __attribute__((always_inline)) bool
 opencl_is_own_instance(const kdl_opencl_instance *instance) {
@@ -175,12 +174,12 @@ static kdl_status launch_bare(const kdl_kernel_head *head, const kdl_launch_desc
   uint64_t differs = opencl_shape_differs(instance, desc);
   if (unlikely(differs))
     return kdl_opencl_launch_changed(head, desc, args, queue);
-  /* The zero that comparing left in a register is the driver's NULL. */
+  /* The register with the zero of the comparison serves as the driver's NULL. */
   __asm__("" : "+r"(differs));
   return opencl_enqueue_kernel(instance, queue, (const size_t *)(uintptr_t)differs);
 }
 
-/* Whether all but the arguments are as they were, and these still stand where no word differs. */
+/* Whether everything but the arguments is unchanged, and equal words mean equal arguments. */
 static inline __attribute__((always_inline)) bool is_alike(const kdl_opencl_instance *instance,
                                                            const kdl_launch_desc *desc) {
   uint64_t generation =

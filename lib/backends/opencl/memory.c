@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The three kinds of memory that OpenCL has, each with functions of its own for everything. Unified
- * shared memory and shared virtual memory have addresses, as CUDA's and HIP's: a kernel takes a
- * pointer into the middle, and a structure may hold one. Buffers are handles.
+ * The three kinds of memory of OpenCL, each with its own functions. Unified shared memory and
+ * shared virtual memory have addresses, as in CUDA and HIP: a kernel may get a pointer to any byte,
+ * and a structure may contain one. Buffers are handles.
  */
 #include "lib/backends/opencl/objects.h"
 
@@ -66,7 +66,8 @@ static int32_t opencl_usm_set(const kdl_opencl_device *device, void *kernel, uin
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Shared virtual memory (OpenCL 2.0, a choice in 3.0), coarse-grained: never touched by the host */
+/* Shared virtual memory (OpenCL 2.0, optional in 3.0), coarse-grained: the host never accesses
+ * it */
 
 static bool opencl_svm_supported(const kdl_opencl_device *device) {
   return device->version >= KDL_VERSION_OF(2, 0) && kdl_opencl.svm_alloc && kdl_opencl.svm_free &&
@@ -183,7 +184,7 @@ static int32_t opencl_buffer_set(const kdl_opencl_device *device, void *kernel, 
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Choosing                                                                                     */
+/* Selection                                                                                    */
 
 static const kdl_opencl_memory opencl_memory_kinds[] = {
     {"usm", "clDeviceMemAllocINTEL", "clMemFreeINTEL", "clEnqueueMemcpyINTEL",
@@ -201,9 +202,9 @@ static const kdl_opencl_memory opencl_memory_kinds[] = {
 };
 enum { kind_count = sizeof opencl_memory_kinds / sizeof *opencl_memory_kinds };
 
-/* A program that brings its own context has memory of its own in it, which is as a rule a cl_mem;
- * what a word is must not differ between its memory and ours. On NVIDIA's platform (580.159.04, an
- * H200) the suite fails where eight threads use shared virtual memory on queues of their own. */
+/* A program that adopts its own context usually has cl_mem objects in it, and its memory and
+ * libkdl's must be of one kind. On NVIDIA's platform (580.159.04, an H200) the tests fail if eight
+ * threads use shared virtual memory on separate queues. */
 kdl_status kdl_opencl_memory_select(kdl_opencl_device *device) {
   const char *wanted = kdl_core_services.environment("KDL_OPENCL_MEMORY");
   if (!wanted && (device->adopted || device->is_nvidia))
@@ -228,12 +229,12 @@ kdl_status kdl_opencl_memory_select(kdl_opencl_device *device) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What libkdl asks for                                                                         */
+/* Functions of the backend                                                                     */
 
 kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) {
   kdl_opencl_device *device = handle;
   uint64_t word = 0;
-  /* NVIDIA's driver makes a buffer of any size, and fails when it is used. */
+  /* NVIDIA's driver creates a buffer of any size, and fails when it is used. */
   int32_t error = size > device->memory_size ? KDL_CL_INVALID_BUFFER_SIZE
                                              : device->memory->alloc(device, size, &word);
   if (error != KDL_CL_SUCCESS)
@@ -248,7 +249,7 @@ kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) 
   return KDL_OK;
 }
 
-/* A handle that is not there any more would bring down the loader, which reads it. */
+/* Passing a freed handle would crash the loader, which dereferences it. */
 kdl_status kdl_opencl_free(void *handle, uint64_t address) {
   kdl_opencl_device *device = handle;
   if (!kdl_ranges_remove(&device->ranges, address))
@@ -304,7 +305,7 @@ kdl_status kdl_opencl_fill(void *handle, void *queue_handle, uint64_t address, u
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Memory from its middle on                                                                    */
+/* Memory at an offset                                                                          */
 
 kdl_status kdl_opencl_address_at(void *handle, uint64_t address, uint64_t offset,
                                  uint64_t *out_address) {

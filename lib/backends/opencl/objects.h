@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the backend keeps of devices, memory, queues, events, programs and kernels. */
+/* The backend's devices, memory, queues, events, programs and kernels. */
 #ifndef KDL_BACKENDS_OPENCL_OBJECTS_H
 #define KDL_BACKENDS_OPENCL_OBJECTS_H
 
@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
- * handle is of; the definition takes a handle and makes that of it. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): declarations name the object;
+ * definitions take a `handle` and cast it. */
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_opencl_##name parameters;
@@ -22,7 +22,7 @@ typedef struct kdl_opencl_device kdl_opencl_device;
 /* ------------------------------------------------------------------------------------------ */
 /* Memory                                                                                       */
 
-/* What the word of a buffer is: an address of unified shared memory, an address of shared virtual
+/* The kind of a buffer's word: an address of unified shared memory, an address of shared virtual
  * memory, or a cl_mem. A device has one kind; each function returns an OpenCL error. */
 typedef struct kdl_opencl_memory {
   const char *name; /* for KDL_OPENCL_MEMORY */
@@ -41,7 +41,7 @@ typedef struct kdl_opencl_memory {
   int32_t (*set)(const kdl_opencl_device *device, void *kernel, uint32_t index, uint64_t word);
 } kdl_opencl_memory;
 
-/* The best that the device offers, or the one that KDL_OPENCL_MEMORY names. */
+/* Selects the best kind that the device offers, or the one that KDL_OPENCL_MEMORY names. */
 kdl_status kdl_opencl_memory_select(kdl_opencl_device *device);
 
 kdl_status kdl_opencl_address_at(void *device, uint64_t address, uint64_t offset,
@@ -57,23 +57,23 @@ typedef struct kdl_opencl_extensions {
 } kdl_opencl_extensions;
 
 struct kdl_opencl_device {
-  kdl_ranges ranges; /* memory of libkdl's */
+  kdl_ranges ranges; /* memory that libkdl allocated */
   void *platform;
   void *id;      /* cl_device_id */
-  void *context; /* one of its own, or the caller's */
-  void *adopted; /* the caller's; NULL where it gave none */
+  void *context; /* of this device, or the caller's */
+  void *adopted; /* of kdl_device_adopt; NULL: none */
   uint32_t ordinal;
   uint32_t version; /* of OpenCL, as KDL_VERSION_OF */
   uint64_t memory_size;
   bool has_il;
   bool has_priorities;
   bool is_nvidia;
-  _Atomic bool has_queue;    /* the one for launches that name none */
-  kdl_opencl_extensions ext; /* NULL where it has not the extension */
+  _Atomic bool has_queue;    /* the queue for launches without one exists */
+  kdl_opencl_extensions ext; /* NULL where the device lacks the extension */
   const kdl_opencl_memory *memory;
 };
 
-/* A number of 4 or 8 bytes; 0 where the device does not say. */
+/* A number of 4 or 8 bytes; 0 where the device has none. */
 uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -84,43 +84,43 @@ typedef struct kdl_opencl_kernel kdl_opencl_kernel;
 typedef struct kdl_opencl_module {
   void *program;
   kdl_module_image image;
-  kdl_opencl_kernel *_Atomic kernels; /* found so far, to be freed with the module */
+  kdl_opencl_kernel *_Atomic kernels; /* freed with the module */
 } kdl_opencl_module;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-/* What can be learnt of a kernel's parameters from the driver, the image and the metadata. */
+/* Determines a kernel's parameters from the driver, the image and the metadata. */
 kdl_status kdl_opencl_params_resolve(const kdl_opencl_device *device,
                                      const kdl_opencl_module *module, void *kernel,
                                      const kdl_kernel_request *request, kdl_arguments *out_params);
 
 /*
- * A cl_kernel carries its arguments, and setting them is the one thing in OpenCL that two threads
- * may not do at once. So each thread that launches has a cl_kernel of its own, found by comparing
- * one word; what was set last is remembered, and only what differs is set.
+ * A cl_kernel holds its arguments, and setting them is the one thing in OpenCL that two threads may
+ * not do at once. So each thread that launches has its own cl_kernel, found by comparing one word.
+ * It caches the arguments, and only those that differ are set.
  */
 typedef struct kdl_opencl_instance kdl_opencl_instance;
 
 struct kdl_opencl_instance {
   _Atomic uintptr_t owner;        /* the thread; 0: free */
   void *kernel;                   /* cl_kernel */
-  _Alignas(16) uint64_t shape[4]; /* grid, block, group memory and flags of the last launch, as in
-                                     its descriptor ... */
-  size_t global[3];               /* ... and as the driver takes it */
+  _Alignas(16) uint64_t shape[4]; /* grid, block, group memory and flags of the last launch, in the
+                                     layout of its descriptor ... */
+  size_t global[3];               /* ... and in the driver's form */
   size_t local[3];
   kdl_opencl_device *device;
   kdl_opencl_kernel *of;
   kdl_opencl_instance *next;
   kdl_argument_cache given;
-  uint64_t values[]; /* of that */
+  uint64_t values[]; /* of the argument cache */
 };
 
 struct kdl_opencl_kernel {
   kdl_argument_list list;
-  kdl_opencl_instance *first; /* what launches are given */
+  kdl_opencl_instance *first; /* context of launches */
   kdl_opencl_device *device;
-  uint32_t block[3]; /* for launches that leave it to the image */
+  uint32_t block[3]; /* default block */
   void *program;
   char *name;
   pthread_mutex_t lock; /* held to add an instance */
@@ -137,18 +137,17 @@ void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *in
 
 extern const kdl_argument_setter kdl_opencl_setter;
 
-/* What a kernel is launched by. */
+/* Selects a kernel's launch entry. */
 kdl_launch_entry *kdl_opencl_entry_of(const kdl_argument_list *list);
 
-/* How a launch goes on where something differs from the last one, and where it is another thread's.
- */
+/* The slow paths of a launch that differs from the last one, and of another thread. */
 __attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_changed;
 __attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_other_thread;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Queues                                                                                       */
 
-/* clEnqueueNDRangeKernel, or the same and clFlush behind it. */
+/* clEnqueueNDRangeKernel, or the same followed by clFlush. */
 typedef int32_t kdl_opencl_enqueue(void *queue, void *kernel, uint32_t dimensions,
                                    const size_t *offset, const size_t *global, const size_t *local,
                                    uint32_t count, void *const *events, void **event);

@@ -2,12 +2,12 @@
 /*
  * Sequences are command buffers (cl_khr_command_buffer), recorded for the queue that they run on.
  *
- * What a binding changes of launches is set anew where the driver has mutable dispatches. What
- * cannot be set is given to the queue by launches, and recorded again when it is run a second time:
- * a recording costs more than the launches.
+ * With mutable dispatches, a run updates the launches that a binding changes. Changes that cannot
+ * be updated run as single launches, and are recorded when they run a second time: recording costs
+ * more than launching.
  *
- * A driver may keep the memory that an address or a handle stood for when it was recorded. So a
- * command buffer is used only while none of libkdl's was freed since.
+ * A driver may keep the memory that an address or handle meant when it was recorded. So a command
+ * buffer is used only while none of libkdl's memory was freed since.
  */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/common/replay.h"
@@ -23,14 +23,14 @@ typedef struct {
   const kdl_backend_node *const *nodes;
   size_t node_count;
   kdl_opencl_commands commands;
-  void *buffer;        /* cl_command_buffer_khr; NULL: none was recorded */
-  void *queue;         /* the driver's, for which it was recorded */
-  uint64_t generation; /* of memory, when it was recorded */
-  bool is_stale;       /* the buffer is not what the nodes are */
-  void **handles;      /* of launches that may be set; NULL: that one is not in the buffer */
+  void *buffer;                    /* cl_command_buffer_khr; NULL: not recorded */
+  void *queue;                     /* the driver's queue that it was recorded for */
+  uint64_t generation;             /* of memory, when it was recorded */
+  bool is_stale;                   /* the buffer differs from the nodes */
+  void **handles;                  /* of launches that can be updated; NULL: not in the buffer */
   kdl_opencl_instance **instances; /* a cl_kernel for each kernel */
   size_t instance_count;
-  /* Room for an update. */
+  /* Memory for an update. */
   kdl_cl_mutable_config *configs;
   const void **config_list;
   uint32_t *config_types;
@@ -43,7 +43,7 @@ static uint64_t opencl_memory_generation(const kdl_opencl_device *device) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Making                                                                                       */
+/* Creation                                                                                     */
 
 static kdl_status opencl_check_node(const opencl_sequence *sequence, const kdl_backend_node *node) {
   const kdl_opencl_device *device = sequence->device;
@@ -121,7 +121,7 @@ void kdl_opencl_sequence_destroy(void *device, void *handle) {
   free(sequence);
 }
 
-/* Memory in a context of the program's may be the program's own, and freed without a word. */
+/* Memory in the program's own context may be the program's, which libkdl does not see freed. */
 static kdl_status opencl_init_sequence(opencl_sequence *sequence) {
   const kdl_opencl_device *device = sequence->device;
   if (device->adopted)
@@ -154,8 +154,8 @@ kdl_status kdl_opencl_sequence_create(void *handle, kdl_backend_sequence *desc,
 /* ------------------------------------------------------------------------------------------ */
 /* Recording                                                                                    */
 
-/* A cl_kernel that no launch sets arguments of. PoCL 3.1, which has 0.9.0, takes the arguments that
- * it has when the command buffer runs: there each launch has one of its own. */
+/* A cl_kernel whose arguments no launch sets. PoCL 3.1, which has 0.9.0, uses the arguments at the
+ * time the command buffer runs: there each launch has its own cl_kernel. */
 static kdl_status opencl_get_instance(opencl_sequence *sequence, kdl_opencl_kernel *kernel,
                                       kdl_opencl_instance **out_instance) {
   for (size_t i = sequence->instance_count; i > 0 && sequence->commands.keeps_arguments; --i) {
@@ -203,7 +203,7 @@ static kdl_status opencl_record_node(opencl_sequence *sequence, size_t index) {
   if (sequence->handles)
     sequence->handles[index] = NULL;
   if (node->kind == KDL_NODE_JOIN || node->is_skipped)
-    return KDL_OK; /* a queue keeps its order */
+    return KDL_OK; /* a queue is in order */
   if (node->kind == KDL_NODE_LAUNCH)
     return opencl_record_launch(sequence, index);
   int32_t error = node->kind == KDL_NODE_FILL
@@ -224,7 +224,7 @@ static kdl_status opencl_record_nodes(opencl_sequence *sequence) {
              : kdl_opencl_fail(sequence->device->ordinal, error, "clFinalizeCommandBufferKHR");
 }
 
-/* Which queues it takes a command buffer for is the driver's to say. */
+/* The driver decides which queues it supports. */
 static kdl_status opencl_record_sequence(opencl_sequence *sequence, void *queue) {
   const kdl_opencl_device *device = sequence->device;
   const uint64_t properties[] = {KDL_CL_COMMAND_BUFFER_FLAGS, sequence->commands.flags, 0};
@@ -245,9 +245,9 @@ static kdl_status opencl_record_sequence(opencl_sequence *sequence, void *queue)
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Changing                                                                                     */
+/* Updates                                                                                      */
 
-/* Values as arguments, and memory as the kind of it is given. */
+/* Adds values as arguments, and memory in the form of its kind. */
 static void opencl_add_args(const opencl_sequence *sequence, const kdl_backend_node *node,
                             kdl_cl_mutable_config *config, kdl_cl_mutable_arg **room) {
   const kdl_argument_list *list = &opencl_kernel_of_node(node)->list;
@@ -272,8 +272,8 @@ static void opencl_add_args(const opencl_sequence *sequence, const kdl_backend_n
   }
 }
 
-/* Whether everything that changed can be set: launches of which the buffer has a handle, and of
- * whose arguments the sizes are known. Grids only where the driver takes them. */
+/* Whether all changes can be updated: launches with a handle in the buffer, and arguments of known
+ * sizes; grids only if the driver supports it. */
 static bool opencl_can_update(const opencl_sequence *sequence, const uint32_t *changed,
                               size_t count) {
   uint64_t all = KDL_CL_MUTABLE_GLOBAL_SIZE | KDL_CL_MUTABLE_LOCAL_SIZE | KDL_CL_MUTABLE_ARGUMENTS;
@@ -319,7 +319,7 @@ static int32_t opencl_update_commands(const opencl_sequence *sequence, const uin
                  : KDL_CL_SUCCESS;
 }
 
-/* What a driver refuses to set is recorded again. */
+/* If the driver refuses an update, the sequence is recorded again. */
 static void opencl_apply_changes(opencl_sequence *sequence, const uint32_t *changed, size_t count) {
   if (sequence->is_stale)
     return;
@@ -334,7 +334,7 @@ static void opencl_apply_changes(opencl_sequence *sequence, const uint32_t *chan
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
-/* The device's own queue is flushed as it is behind a launch. */
+/* Flushes the device's own queue, as after a launch. */
 static kdl_status opencl_enqueue_commands(const opencl_sequence *sequence,
                                           const kdl_opencl_queue *queue) {
   uint32_t ordinal = sequence->device->ordinal;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a kernel's parameters are. The driver must be told a size for each and, for memory, by which
- * function; it tells the rest itself where the program was built with -cl-kernel-arg-info, else the
- * image does, else the signature in the metadata.
+ * The parameters of a kernel. The driver needs a size for each and, for memory, the right function.
+ * It reports the rest itself if the program was built with -cl-kernel-arg-info; else the image
+ * does, else the signature in the metadata.
  */
 #include "lib/backends/opencl/objects.h"
 #include "lib/inspect/kernels.h"
@@ -38,7 +38,7 @@ static void opencl_query_param(void *kernel, kdl_argument *param) {
   if (!opencl_query_arg(kernel, param->index, KDL_CL_ARG_ADDRESS_QUALIFIER, sizeof address,
                         &address))
     return;
-  /* Images are in global memory too, and passed otherwise. */
+  /* Image objects are in global memory too, and passed differently. */
   if (opencl_query_arg(kernel, param->index, KDL_CL_ARG_ACCESS_QUALIFIER, sizeof access, &access) &&
       access != KDL_CL_ACCESS_NONE)
     return;
@@ -77,7 +77,7 @@ kdl_status kdl_opencl_params_resolve(const kdl_opencl_device *device,
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Giving arguments                                                                             */
+/* Setting arguments                                                                            */
 
 static int opencl_set_value(void *kernel, uint32_t index, size_t size, const void *value) {
   return kdl_opencl.set_arg(kernel, index, size, value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Programs: from SPIR-V where the device takes it, from machine code or PTX, from OpenCL C. */
+/* Programs from SPIR-V if the device takes it, from machine code or PTX, or from OpenCL C. */
 #include "lib/backends/common/driver_text.h"
 #include "lib/backends/common/return_or_free.h"
 #include "lib/backends/opencl/objects.h"
@@ -9,11 +9,11 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Making                                                                                       */
+/* Creation                                                                                     */
 
 static void *opencl_program_from_il(const kdl_opencl_device *device, const kdl_backend_image *image,
                                     int32_t *out_error) {
-  /* In the core since 2.1, and a choice in 3.0; before that an extension. */
+  /* Core since 2.1, optional in 3.0; before that an extension. */
   bool in_core = device->version >= KDL_VERSION_OF(2, 1) && kdl_opencl.program_il;
   return in_core
              ? kdl_opencl.program_il(device->context, image->data, image->data_size, out_error)
@@ -28,7 +28,7 @@ static void *opencl_program_from_binary(const kdl_opencl_device *device,
                                    &status, out_error);
 }
 
-/* A NUL ends the text, also before the image does. */
+/* A NUL ends the text, even before the image's end. */
 static void *opencl_program_from_source(const kdl_opencl_device *device,
                                         const kdl_backend_image *image, int32_t *out_error) {
   const char *text = image->data;
@@ -88,7 +88,7 @@ static bool opencl_is_version(const kdl_string *text) {
   return text->length && text->length < 32 && strspn(text->data, letters) == text->length;
 }
 
-/* The parameters of kernels are kept only where that is asked for. */
+/* Drivers keep the parameters of kernels only with an option. */
 static kdl_status opencl_build_options(const kdl_opencl_device *device,
                                        const kdl_backend_image *image, char *options, size_t size) {
   const char *more = kdl_core_services.environment("KDL_OPENCL_OPTIONS");
@@ -110,7 +110,7 @@ static kdl_status opencl_build_options(const kdl_opencl_device *device,
   return KDL_OK;
 }
 
-/* What the compiler said, its lines joined by "; ", as far as there is room. */
+/* The compiler's messages, joined by "; ", truncated. */
 static void opencl_read_build_log(const kdl_opencl_device *device, void *program, char *text,
                                   size_t size) {
   size_t length = 0;
@@ -141,7 +141,7 @@ static kdl_status opencl_build_program(const kdl_opencl_device *device,
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What libkdl asks for                                                                         */
+/* Functions of the backend                                                                     */
 
 static void opencl_release_program(const kdl_opencl_device *device, void *program) {
   kdl_opencl_log_error(device->ordinal, kdl_opencl.program_release(program), "clReleaseProgram");
@@ -162,7 +162,7 @@ kdl_status kdl_opencl_module_load(void *handle, const kdl_backend_image *image, 
   return kdl_return_or_free(status, module, out_module);
 }
 
-/* What still runs holds on to its kernel and program (OpenCL, "clReleaseKernel"). */
+/* Running commands retain their kernel and program (OpenCL, "clReleaseKernel"). */
 void kdl_opencl_module_unload(void *handle, void *module_handle) {
   kdl_opencl_device *device = handle;
   kdl_opencl_module *module = module_handle;
@@ -175,7 +175,7 @@ void kdl_opencl_module_unload(void *handle, void *module_handle) {
   free(module);
 }
 
-/* OpenCL itself has no way to a program's variable; Intel's drivers have one of their own. */
+/* OpenCL has no access to a program's variables; Intel's drivers have a function for it. */
 kdl_status kdl_opencl_global_find(void *handle, void *module_handle, const char *name,
                                   uint64_t *out_address, uint64_t *out_size) {
   kdl_opencl_device *device = handle;

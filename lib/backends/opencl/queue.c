@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Queues: in order, and with the times of events where libkdl makes them. */
+/* Queues: in order, with profiling if libkdl creates them. */
 #include "lib/backends/opencl/objects.h"
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static void *opencl_create_native(const kdl_opencl_device *device, int32_t prior
   return kdl_opencl.queue_create_2(device->context, device->id, properties, out_error);
 }
 
-/* Drivers may keep work back until the queue is waited for or flushed. There is no waiting for
- * the one of launches that name none, since it has no handle. */
+/* Drivers may hold work back until the queue is waited for or flushed. Programs rarely wait for the
+ * queue of launches without one. */
 static int32_t opencl_launch_and_flush(void *queue, void *kernel, uint32_t dimensions,
                                        const size_t *offset, const size_t *global,
                                        const size_t *local, uint32_t count, void *const *events,
@@ -53,7 +53,7 @@ kdl_status kdl_opencl_queue_create(void *handle, int32_t priority, void **out_qu
   return KDL_OK;
 }
 
-/* Queues promise that work is done in the order in which it was given. */
+/* A kdl_queue must be in order. */
 static kdl_status opencl_check_native(const kdl_opencl_device *device, void *native) {
   static const struct {
     uint32_t what;
@@ -97,7 +97,7 @@ kdl_status kdl_opencl_queue_adopt(void *handle, void *native, void **out_queue) 
   return opencl_wrap_queue(device, native, out_queue);
 }
 
-/* A caller's queue was retained, so that this is right for both. */
+/* A caller's queue was retained, so releasing is right for both. */
 void kdl_opencl_queue_destroy(void *handle, void *queue_handle) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue *queue = queue_handle;

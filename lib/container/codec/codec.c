@@ -15,15 +15,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The most that is inflated beyond what was asked for. Offering zstd room for a whole frame would
- * make it inflate the whole frame, when a container's table is all that is wanted. */
+/* The most bytes that are inflated beyond the request. With room for a whole frame, zstd would
+ * inflate all of it, although the caller needs only a container's table. */
 enum { read_ahead = 64 * 1024 };
 
 struct kdl_inflater {
   const struct method *method;
   const uint8_t *packed;
   size_t packed_size;
-  size_t used; /* of packed */
+  size_t used; /* bytes used of `packed` */
   uint64_t produced;
   bool ended;
   void *state; /* the codec's own */
@@ -40,10 +40,11 @@ typedef struct {
 typedef struct method {
   const char *name;
   const char *library;
-  const char *option;    /* of CMake, which leaves it out */
+  const char *option;    /* the CMake option that removes it */
   const symbol *symbols; /* NULL where built without the codec */
   size_t symbol_count;
-  /* Streams: each step uses input and makes output; the caller notices when it does neither. */
+  /* Streams: each step consumes input and produces output; the caller detects a step that does
+   * neither. */
   kdl_status (*start)(kdl_inflater *inflater);
   kdl_status (*step)(kdl_inflater *inflater, uint8_t *out, size_t capacity, size_t *out_made);
   void (*stop)(kdl_inflater *inflater);
@@ -71,7 +72,7 @@ static struct {
 #define ZSTD_SYMBOL(result, function, parameters) {#function, &zstd.function},
 static const symbol zstd_symbols[] = {KDL_ZSTD_FUNCTIONS(ZSTD_SYMBOL)};
 
-/* What zstd's own command allows unless told otherwise; LLVM stays far below. */
+/* The default limit of the zstd command; LLVM uses much less. */
 enum { largest_window_log = 27 };
 
 static kdl_status zstd_start(kdl_inflater *inflater) {
@@ -83,7 +84,7 @@ static kdl_status zstd_start(kdl_inflater *inflater) {
   return KDL_OK;
 }
 
-/* Frames may follow one another, also such as hold no data; zero padding is none. */
+/* Several frames may follow one another, also skippable ones; zero padding is no frame. */
 static bool zstd_has_next_frame(const kdl_inflater *inflater) {
   if (inflater->packed_size - inflater->used < 4)
     return false;
@@ -152,7 +153,7 @@ static kdl_status deflate_start(kdl_inflater *inflater) {
              : KDL_ZLIB_MEM_ERROR);
 }
 
-/* zlib counts in 32 bits; what does not fit is left for the next step. */
+/* zlib counts in 32 bits; the next step handles what exceeds them. */
 static unsigned clamp(size_t size) {
   return size > UINT_MAX ? UINT_MAX : (unsigned)size;
 }
@@ -274,7 +275,7 @@ kdl_status kdl_codec_check(kdl_codec codec) {
   if (codec >= COUNT(methods))
     return kdl_fail(KDL_BAD_CALL, "found codec %d, expected less than %zu", (int)codec,
                     COUNT(methods));
-  if (codec == KDL_CODEC_DEFLATE) /* one library, which is loaded once */
+  if (codec == KDL_CODEC_DEFLATE) /* shares zlib's library, which is loaded once */
     codec = KDL_CODEC_ZLIB;
   const method *row = &methods[codec];
   if (codec == KDL_CODEC_NONE)
@@ -360,7 +361,7 @@ kdl_status kdl_inflater_read(kdl_inflater *inflater, void *out, size_t want, siz
   return status;
 }
 
-/* The end may be still to come: zstd and zlib put a checksum after the last byte. */
+/* The stream may not be at its end: zstd and zlib store a checksum after the last byte. */
 static kdl_status expect_end(kdl_inflater *inflater) {
   while (!inflater->ended) {
     uint8_t surplus;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What is used of zstd, zlib and LZ4, in their published binary interfaces. Their libraries are
- * opened at run time, and their headers are not needed to build: every build reads the same files.
- * tests/unit/container/test_codec_abi.c compares with the headers.
+ * The parts of the ABIs of zstd, zlib and LZ4 that libkdl uses. Their libraries are opened at run
+ * time, and their headers are not needed to build, so that every build reads the same files.
+ * tests/unit/container/test_codec_abi.c compares this with the headers.
  */
 #ifndef KDL_CONTAINER_CODEC_CODEC_ABI_H
 #define KDL_CONTAINER_CODEC_CODEC_ABI_H
@@ -60,9 +60,9 @@ enum {
   KDL_ZLIB_STREAM_END = 1,
   KDL_ZLIB_MEM_ERROR = -4,
   KDL_ZLIB_BUF_ERROR = -5,
-  KDL_ZLIB_RAW_WINDOW = -15, /* of the largest window, without a header */
+  KDL_ZLIB_RAW_WINDOW = -15, /* the largest window, no header */
 };
-#define KDL_ZLIB_VERSION "1" /* of which zlib compares the first character */
+#define KDL_ZLIB_VERSION "1" /* zlib compares the first character only */
 
 #define KDL_ZLIB_FUNCTIONS(X)                                                                      \
   X(int, inflateInit_, (kdl_zlib_stream * stream, const char *version, int stream_size))           \

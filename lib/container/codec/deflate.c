@@ -31,7 +31,7 @@ static kdl_status find_symbol(void *library, const char *name, void *slot) {
   return KDL_OK;
 }
 
-/* What was made of `size` bytes; of no size where there was no memory for it. */
+/* Returns the packed form of `size` bytes; a NULL `packed` means out of memory. */
 static kdl_status finish_packed(const char *codec, size_t size, void *packed, size_t packed_size,
                                 void **out_packed, size_t *out_size) {
   if (!packed_size) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * `ar` archives, with GNU's and BSD's ways of storing long member names. Members that carry offload
- * sections, containers or device images are listed; plain host objects and anything unknown are
- * passed over, as LLVM does.
+ * `ar` archives, with the long member names of GNU, BSD and Windows. Lists members that have
+ * offload sections, containers or device images; skips plain host objects and unknown members, as
+ * LLVM does.
  */
 #include "lib/container/container.h"
 #include "lib/inspect/images.h"
@@ -82,8 +82,8 @@ static kdl_status read_bsd_name(kdl_container *container, const kdl_region *arch
   return KDL_OK;
 }
 
-/* `names` is the "//" member seen so far, updated when this is it. A member without a name of its
- * own (symbol tables) comes back with name.data NULL. */
+/* `names` is the "//" member, set when this member is it. A member without a name of its own, such
+ * as a symbol table, has name.data NULL. */
 static kdl_status read_archive_member(kdl_container *container, const kdl_region *archive,
                                       uint64_t offset, member *names, member *out_member) {
   if (archive->size - offset < member_header_size)
@@ -92,7 +92,7 @@ static kdl_status read_archive_member(kdl_container *container, const kdl_region
   const uint8_t *peeked = kdl_region_peek(archive, offset, member_header_size);
   if (!peeked)
     return kdl_error_status();
-  uint8_t raw[member_header_size]; /* reading names moves the window */
+  uint8_t raw[member_header_size]; /* a copy, because reading names moves the window */
   memcpy(raw, peeked, sizeof raw);
   if (raw[58] != '`' || raw[59] != '\n')
     return kdl_malformed(archive, offset + 58, "member header",

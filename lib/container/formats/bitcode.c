@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * OffloadBinaries embedded in a bitcode host module. `-fembed-offload-object` makes each a constant
- * array of bytes, @llvm.embedded.object, which named metadata refers to. The metadata is not
- * followed: every constant of the module is in its CONSTANTS block, and one that begins with an
- * OffloadBinary's magic and could hold its header is one. The bytes lie in the bitstream at any
- * bit, so they are copied out.
+ * array of bytes, @llvm.embedded.object, which named metadata refers to. This reader ignores the
+ * metadata: all constants are in the module's CONSTANTS block, and one that begins with the magic
+ * and is large enough for a header is an OffloadBinary. The bytes start at any bit of the
+ * bitstream, so they are copied.
  */
 #include "lib/container/container.h"
 #include "lib/image/llvm/llvm_bitcode.h"
@@ -31,7 +31,7 @@ typedef struct {
   uint64_t found;
 } object_search;
 
-/* Puts the file before what the bitstream reader says. */
+/* Prefixes the file name to the bitstream reader's message. */
 static kdl_status prefix_file_name(const object_search *s, kdl_status status) {
   if (status != KDL_OK)
     kdl_error_prefix("%s: bitcode at 0x%" PRIx64, s->region->source->name, s->region->base);
@@ -50,7 +50,7 @@ static kdl_status parse_object(object_search *s, uint8_t *bytes, uint64_t size) 
   return kdl_parse_offload_binary(s->container, &s->scope, &object);
 }
 
-/* Takes the constant under way if it is an OffloadBinary. */
+/* Adds the current constant if it is an OffloadBinary. */
 static kdl_status read_object_constant(object_search *s, kdl_bitstream *stream, uint64_t code) {
   uint64_t count = kdl_bitstream_left(stream);
   uint8_t head[4];
@@ -65,7 +65,7 @@ static kdl_status read_object_constant(object_search *s, kdl_bitstream *stream, 
   bytes[size - 1] = '\0';
   if (kdl_bitstream_bytes(stream, bytes + sizeof head, count - sizeof head))
     return parse_object(s, bytes, size);
-  /* Not bytes after all, or cut off, which the next read reports. */
+  /* Not an array of bytes, or truncated, which the next read reports. */
   free(bytes);
   return KDL_OK;
 }

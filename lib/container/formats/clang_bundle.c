@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The bundles of clang-offload-bundler, plain and compressed ("CCOB", versions 1 to 3), as
- * `.hip_fatbin` sections and .hipfb files hold them, often many back to back (docs/formats.md has
- * the layouts). A plain bundle does not say how long it is: it ends with its last code object.
+ * The bundles of clang-offload-bundler, plain and compressed ("CCOB", versions 1 to 3), in
+ * `.hip_fatbin` sections and .hipfb files, often many back to back (docs/formats.md has the
+ * layouts). A plain bundle does not store its length: it ends with its last code object.
  */
 #include "lib/container/container.h"
 #include "support/base/bytes.h"
@@ -38,7 +38,7 @@ static const struct {
   uint16_t offload_kind;
 } offload_kinds[] = {
     {"host", KDL_OFFLOAD_NONE},     {"hip", KDL_OFFLOAD_HIP},
-    {"hipv4", KDL_OFFLOAD_HIP}, /* with code object version 4 or later; else the same */
+    {"hipv4", KDL_OFFLOAD_HIP}, /* code object version 4 or later */
     {"openmp", KDL_OFFLOAD_OPENMP}, {"cuda", KDL_OFFLOAD_CUDA},
     {"sycl", KDL_OFFLOAD_SYCL},
 };
@@ -121,8 +121,8 @@ static kdl_status read_table_entry(const kdl_region *bundle, uint64_t at, bundle
   return KDL_OK;
 }
 
-/* Code objects lie after the table, in the order of their entries: overlapping ones would list the
- * same bytes many times over. `free_from` is the end of what lies before this one. */
+/* Code objects must follow the table in the order of their entries: overlapping ones would list the
+ * same bytes many times. `free_from` is the end of the preceding one. */
 static kdl_status check_code_object(const kdl_region *bundle, const bundle_entry *entry,
                                     uint64_t free_from) {
   if (entry->size == 0)
@@ -140,8 +140,8 @@ static kdl_status check_code_object(const kdl_region *bundle, const bundle_entry
   return KDL_OK;
 }
 
-/* What the images of a compressed bundle that are not inflated yet are taken for: what the one
- * before is, if it is for the same triple. The bundler bundles files of one type. */
+/* The assumed kind of an image in a compressed bundle that is not inflated yet: that of the
+ * preceding image, if the triple is the same. The bundler bundles files of one type. */
 static kdl_image_kind kind_of_sibling(const kdl_container *container, uint32_t first,
                                       kdl_string triple) {
   if (container->count == first)
@@ -150,7 +150,7 @@ static kdl_image_kind kind_of_sibling(const kdl_container *container, uint32_t f
   return kdl_text_equal(last->triple, triple) ? last->kind : KDL_IMAGE_UNKNOWN;
 }
 
-/* Adds the image that a bundle ID names; `image` says where it lies. */
+/* Adds the image of a bundle ID; `image` has its location. */
 static kdl_status add_bundle_image(kdl_container *container, const kdl_parse_context *scope,
                                    kdl_string id, const bundle_id *parts, kdl_image *image) {
   for (size_t i = 0; i < sizeof offload_kinds / sizeof *offload_kinds; ++i) {
@@ -169,7 +169,7 @@ static kdl_status add_bundle_entry(kdl_container *container, const kdl_parse_con
   kdl_string id;
   KDL_TRY(read_bundle_id(container, bundle, entry, &id));
   bundle_id parts = split_id(id);
-  /* Every HIP bundle begins with an empty entry for the host; it is no image. */
+  /* Every HIP bundle begins with an empty entry for the host, which is no image. */
   if (entry->size == 0 && kdl_text_is(parts.kind, "host"))
     return KDL_OK;
   kdl_image image = {
@@ -232,12 +232,12 @@ static kdl_status parse_uncompressed(kdl_container *container, const kdl_parse_c
 
 enum { newest_version = 3, packed_header_size_v1 = 20 };
 
-/* Version 1 does not say how long it is. */
+/* Version 1 does not store its length. */
 static const struct {
   uint8_t header_size;
   uint8_t total_at;
   uint8_t inflated_at;
-  uint8_t width; /* of both */
+  uint8_t width; /* of both fields */
 } versions[newest_version + 1] = {
     [1] = {packed_header_size_v1, 0, 8, 4},
     [2] = {24, 8, 12, 4},
@@ -258,9 +258,10 @@ static uint64_t load_field(const uint8_t *at, uint8_t width) {
   return width == 8 ? kdl_load_u64(at) : kdl_load_u32(at);
 }
 
-/* Where the bundle of version 1 at the start of `data` ends: at the next compressed one, or at the
- * end. Four bytes of magic turn up in compressed data by chance, so the fields after them must fit
- * too. A plain magic tells nothing: that of the bundle inside may stand unpacked in the stream. */
+/* The end of the version 1 bundle at the start of `data`: the next compressed one, or the end. Four
+ * bytes of magic occur in compressed data by chance, so the fields after them must be valid too.
+ * The magic of a plain bundle is no sign: the stream may contain that of its own bundle
+ * uncompressed. */
 static size_t find_end_v1(const uint8_t *data, size_t size) {
   const uint8_t *at = data + packed_magic_size;
   const uint8_t *end = data + size;
@@ -321,7 +322,7 @@ static kdl_status read_packed_header(const kdl_region *bundle, packed_header *ou
   return KDL_OK;
 }
 
-/* Without the codec what is inside cannot be told; that there is something can. */
+/* Without the codec, lists the bundle as one image of unknown content. */
 static kdl_status list_compressed_bundle(kdl_container *container, const kdl_parse_context *scope,
                                          const kdl_region *bundle, const kdl_region *packed,
                                          const packed_header *header, const char *label) {
@@ -397,7 +398,7 @@ kdl_status kdl_container_add_bundled(kdl_container *container, const kdl_parse_c
 kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region, kdl_string id) {
   bundle_id parts = split_id(id);
-  /* The host's image is the object itself; its section holds one byte, since none may be empty. */
+  /* The host's image is the object itself; its section has one byte, because none may be empty. */
   if (kdl_text_is(parts.kind, "host"))
     return KDL_OK;
   kdl_image image = kdl_image_of_region(region);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The offload sections of a COFF object, with 16 or 32 bits for the count of its sections, and of a
- * Windows program or DLL. COFF has no section types, so names decide: Clang's .llvm.offloading and
- * libkdl's, NVIDIA's and AMD's. Names longer than 8 bytes stand in a table after the symbols;
- * linkers cut them instead. Other sections of initialised data are searched, as in ELF files.
+ * The offload sections of a COFF object (with 16- or 32-bit section counts) and of a Windows
+ * program or DLL. COFF has no section types, so names decide: Clang's .llvm.offloading and
+ * libkdl's, NVIDIA's and AMD's. Names longer than 8 bytes are in a string table after the symbols;
+ * linkers truncate them instead. Other sections of initialised data are scanned, as in ELF files.
  */
 #include "lib/container/container.h"
 #include "lib/container/formats/scan.h"
@@ -26,7 +26,7 @@ enum {
   dos_header_size = 64,
   limit_sections = 1 << 20,
   flag_initialised = 0x40,
-  optional_size = 32, /* as far as the base is in it */
+  optional_size = 32, /* up to the image base */
   magic_64 = 0x20b,
 };
 
@@ -35,20 +35,20 @@ static const uint8_t big_id[16] = {0xc7, 0xa1, 0xba, 0xd1, 0xee, 0xba, 0xa9, 0x4
 
 typedef struct {
   const kdl_region *file;
-  uint64_t sections; /* where their headers begin */
+  uint64_t sections; /* offset of the section headers */
   uint64_t count;
-  uint64_t strings; /* where the table of long names begins; 0: there is none */
-  uint64_t base;    /* the address that a program is linked for; 0 in objects */
+  uint64_t strings; /* offset of the string table; 0: none */
+  uint64_t base;    /* image base of a program; 0 in objects */
 } coff_file;
 
 typedef struct {
-  kdl_elf_section at; /* first: SYCL's reader is given pointers to it */
-  char name[32];      /* of those that are looked for, the longest has 16 */
+  kdl_elf_section at; /* first member: SYCL's reader gets pointers to it */
+  char name[32];      /* the longest name of interest has 16 bytes */
 } coff_section;
 
 typedef kdl_status parse_fn(kdl_container *, const kdl_parse_context *, const kdl_region *);
 
-/* Clang appends to the first one what makes it unique; linkers cut names at 8 bytes. */
+/* Clang appends a suffix to the first name; linkers truncate names at 8 bytes. */
 static const struct {
   const char *name;
   bool is_prefix;
@@ -147,7 +147,7 @@ static kdl_status open_coff(const kdl_region *file, coff_file *out_coff) {
 /* ------------------------------------------------------------------------------------------ */
 /* Sections                                                                                     */
 
-/* "/123" is a place in the table of strings, "//AAAAAA" the same in base 64; false for other
+/* "/123" is an offset in the string table, "//AAAAAA" the same in base 64; false for other
  * names. */
 static bool long_name_at(const uint8_t *name, uint64_t *out_offset) {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -172,7 +172,7 @@ static bool long_name_at(const uint8_t *name, uint64_t *out_offset) {
   return true;
 }
 
-/* Cut at what fits: no name that is looked for is longer. */
+/* Truncated to the buffer: no name of interest is longer. */
 static kdl_status read_long_name(const coff_file *coff, uint64_t offset, coff_section *out) {
   uint64_t at = coff->strings + offset;
   if (!coff->strings || at >= coff->file->size)
@@ -254,7 +254,7 @@ static kdl_status coff_section_name(void *user, const kdl_elf_section *at, kdl_s
   return KDL_OK;
 }
 
-/* The images that a linked program's .tgtimg describes. */
+/* Adds the images that a linked program's .tgtimg describes. */
 static kdl_status parse_coff_sycl(kdl_container *container, const kdl_parse_context *scope,
                                   const coff_file *coff, coff_section *sections, size_t count) {
   coff_section *table = NULL;
@@ -280,7 +280,7 @@ static kdl_status parse_coff_sycl(kdl_container *container, const kdl_parse_cont
   return status;
 }
 
-/* Each byte once: what lies on top of the section before it is left out. */
+/* Parses each byte once: skips a section that overlaps the one before it. */
 static kdl_status parse_coff_sections(kdl_container *container, const kdl_parse_context *scope,
                                       const coff_file *coff, coff_section *sections) {
   size_t kept = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * NVIDIA's fatbin, as `.nv_fatbin` and `__nv_relfatbin` sections and .fatbin files hold it
- * (docs/formats.md has the layout). NVIDIA publishes no description of it: what is written here was
- * learnt from files made by nvcc and nvFatbin in every mode, from NVIDIA's own libraries, and from
- * what cuobjdump makes of altered files.
+ * NVIDIA's fatbin, in `.nv_fatbin` and `__nv_relfatbin` sections and .fatbin files (docs/formats.md
+ * has the layout). NVIDIA does not document it. This reader is based on files made by nvcc and
+ * nvFatbin in every mode, on NVIDIA's own libraries, and on cuobjdump's output for altered files.
  */
 #include "lib/container/container.h"
 #include "support/base/bytes.h"
@@ -17,15 +16,15 @@
 enum {
   known_version = 1,
   header_size = 16,
-  entry_size = 64, /* without the name and the options, which its headerSize field counts in */
+  entry_size = 64, /* without name and options, which headerSize includes */
   most_pairs = 6,
 };
 
 enum {
   flag_lz4 = 1 << 13,
   flag_zstd = 1 << 15,
-  flags_packed = 0xf << 12, /* cuobjdump wants sizes with each of the four; two are unknown to us */
-  flag_scrambled = 1 << 16, /* link-time IR that even cuobjdump has no key for */
+  flags_packed = 0xf << 12, /* cuobjdump requires sizes with each of the four; two are unknown */
+  flag_scrambled = 1 << 16, /* link-time IR that cuobjdump cannot read either */
   flag_arch_specific = 1 << 20,
   flag_family_specific = 1 << 21,
   flag_attributes = 1 << 24, /* the options are a binary table of the cubin's attributes */
@@ -43,7 +42,7 @@ static const struct {
 };
 
 typedef struct {
-  uint64_t at; /* in the region */
+  uint64_t at; /* offset in the region */
   uint16_t kind;
   uint32_t header_size;
   uint64_t payload_size; /* padded to 8 */
@@ -58,10 +57,10 @@ typedef struct {
   uint64_t inflated_size;
 } fatbin_entry;
 
-/* What every step of the walk needs. */
+/* The state of the parser. */
 typedef struct {
   kdl_container *container;
-  kdl_parse_context scope; /* of the fatbin at hand, which is one module */
+  kdl_parse_context scope; /* of the current fatbin, which is one module */
   const kdl_region *region;
   const char *label;
 } fatbin_reader;
@@ -145,8 +144,8 @@ static kdl_status put_fatbin_pair(const fatbin_reader *walk, pair_list *pairs, c
              : kdl_container_no_memory(walk->container);
 }
 
-/* A string in the entry's header; its offset counts from the entry's first byte. `field` and `name`
- * are where that offset stands and what it is called. */
+/* Adds a string of the entry's header; its offset counts from the entry's first byte. `field` and
+ * `name` are the position and the name of the offset field. */
 static kdl_status put_fatbin_string(const fatbin_reader *walk, const fatbin_entry *entry,
                                     pair_list *pairs, const char *key, uint64_t field,
                                     const char *name, uint32_t offset, uint32_t length) {
@@ -162,7 +161,7 @@ static kdl_status put_fatbin_string(const fatbin_reader *walk, const fatbin_entr
   return text ? put_fatbin_pair(walk, pairs, key, text, length) : kdl_error_status();
 }
 
-/* What ptxas or the link-time compiler is to be called with. */
+/* Adds the options for ptxas or the link-time compiler. */
 static kdl_status put_fatbin_options(const fatbin_reader *walk, const fatbin_entry *entry,
                                      pair_list *pairs) {
   uint64_t at = entry->at + entry->options_offset;
@@ -222,9 +221,9 @@ static kdl_status read_fatbin_pairs(const fatbin_reader *walk, const fatbin_entr
 /* ------------------------------------------------------------------------------------------ */
 /* Entries                                                                                      */
 
-/* PTX is stored as a C string, NUL included and then padded to 8. The text alone is the image, as
- * cuobjdump extracts it. (A stored cubin needs no such care: ELF files of NVIDIA's tools are
- * multiples of 8 long, and zeros after another's do no harm.) */
+/* PTX is stored as a C string with its NUL, padded to 8. The image is the text alone, as cuobjdump
+ * extracts it. (A stored cubin needs no trimming: NVIDIA's tools write ELF files of multiples of 8
+ * bytes, and zeros after others are harmless.) */
 static kdl_status trim_ptx(const kdl_region *region, uint64_t payload, kdl_image *image) {
   size_t look = image->size < 8 ? (size_t)image->size : 8;
   const uint8_t *end = kdl_region_peek(region, payload + image->size - look, look);
@@ -247,7 +246,7 @@ static kdl_status locate_payload(const kdl_region *region, const fatbin_entry *e
   if (is_packed(entry)) {
     image->stored_size = entry->packed_size;
     image->size = entry->inflated_size;
-    if (image->kind == KDL_IMAGE_PTX) { /* the size counts the C string's NUL */
+    if (image->kind == KDL_IMAGE_PTX) { /* the size includes the NUL */
       image->trailer = 1;
       image->size -= 1;
     }
@@ -298,7 +297,7 @@ static kdl_status read_fatbin_entries(const fatbin_reader *walk, uint64_t at, ui
 /* ------------------------------------------------------------------------------------------ */
 /* Fatbins                                                                                      */
 
-/* Checks the header at `at`; its entries lie from *out_first to *out_end. */
+/* Checks the header at `at`; its entries are from *out_first to *out_end. */
 static kdl_status read_fatbin_header(const kdl_region *region, uint64_t at, uint64_t *out_first,
                                      uint64_t *out_end) {
   uint64_t room = region->size - at;
@@ -330,10 +329,10 @@ static kdl_status read_fatbin_header(const kdl_region *region, uint64_t at, uint
   return KDL_OK;
 }
 
-/* What every entry that a compiler made has. */
+/* Whether the entry may be one of a compiler. */
 static bool is_plausible(const fatbin_entry *entry, uint64_t room) {
   enum { largest_header = 1 << 20, largest_arch = 999 };
-  bool is_kind = entry->kind && !(entry->kind & (entry->kind - 1)); /* one bit, known or not */
+  bool is_kind = entry->kind && !(entry->kind & (entry->kind - 1)); /* one bit, perhaps unknown */
   return is_kind && entry->header_size >= entry_size && entry->header_size <= largest_header &&
          entry->header_size <= room && entry->payload_size <= room - entry->header_size &&
          entry->arch && entry->arch <= largest_arch &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The offload sections of a host ELF file: LLVM's by their section type, whatever their name, as
- * LLVM itself goes by the type alone; NVIDIA's and AMD's by name, since theirs are PROGBITS; and
- * those of clang-offload-bundler, whose names go on with what the bytes are for. What a SYCL
- * program's table describes comes before them, what a search of the other sections finds after.
+ * The offload sections of a host ELF file: LLVM's by section type, whatever their name, as LLVM
+ * does; NVIDIA's and AMD's by name, because they are PROGBITS; and those of clang-offload-bundler,
+ * whose names contain the bundle ID. Images of a SYCL program's table precede them; images found by
+ * scanning the other sections follow.
  */
 #include "lib/container/formats/elf_sections.h"
 #include "lib/container/formats/scan.h"
@@ -32,12 +32,12 @@ static const struct {
 typedef struct {
   kdl_elf_section section;
   parse_fn *parse;
-  const char *name;     /* NULL: not ours by type or name */
-  kdl_string bundle_id; /* in place of a parser; the rest of the name */
-  bool is_skipped;      /* known to hold none: not searched */
+  const char *name;     /* NULL: not an offload section by type or name */
+  kdl_string bundle_id; /* the rest of the name, for a section without a parser */
+  bool is_skipped;      /* known to have no device code: not scanned */
 } section_candidate;
 
-/* First those that are ours by type or name, then those that may hold device code all the same. */
+/* First the offload sections by type or name, then those that are scanned. */
 typedef struct {
   section_candidate *items;
   size_t count;
@@ -45,11 +45,11 @@ typedef struct {
   size_t capacity;
 } section_list;
 
-/* The linker's and the compiler's tables: never anything else. */
+/* Tables of linker and compiler, which never contain device code. */
 static const char *const skipped_names[] = {".eh_frame", ".eh_frame_hdr", ".gcc_except_table",
                                             ".got",      ".got.plt",      ".interp"};
 
-/* Compares in place; a name that runs out of the table is no name of ours. */
+/* Compares in place; a name that exceeds the table does not match. */
 static kdl_status name_is(const kdl_section_table *elf, const kdl_elf_section *header,
                           const char *name, bool *out_same) {
   size_t length = strlen(name) + 1;
@@ -112,8 +112,8 @@ static kdl_status identify_section(kdl_container *container, const kdl_section_t
   return KDL_OK;
 }
 
-/* Sections that may be ours by their type and flags. Names are looked at afterwards, since they lie
- * elsewhere in the file and each look would move the read window. */
+/* Collects the sections that may be offload sections by type and flags. Names are read afterwards:
+ * they are elsewhere in the file, and each read would move the window. */
 static kdl_status collect_sections(kdl_container *container, const kdl_section_table *elf,
                                    section_list *list) {
   for (uint64_t i = 1; i < elf->header.section_count; ++i) {
@@ -155,7 +155,7 @@ static int compare_elf_sections(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Sections on top of one another would list the same bytes many times over. */
+/* Overlapping sections would list the same bytes many times. */
 static kdl_status check_sections_disjoint(kdl_container *container, const kdl_section_table *elf,
                                           const section_list *list) {
   if (list->known < 2)
@@ -178,7 +178,7 @@ static kdl_status check_sections_disjoint(kdl_container *container, const kdl_se
   return status;
 }
 
-/* The bundler puts one object's bundle into many sections: `module` is theirs, once known. */
+/* The bundler stores one object's bundle in several sections, which share `module`. */
 static kdl_status parse_bundled_section(kdl_container *container, const kdl_parse_context *scope,
                                         const kdl_region *body, kdl_string id, uint32_t *module) {
   kdl_parse_context inner = *scope;
@@ -213,7 +213,7 @@ static kdl_status parse_elf_sections(kdl_container *container, const kdl_parse_c
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Sections that a table or a search tells of                                                   */
+/* SYCL's table, and scanned sections                                                           */
 
 typedef struct {
   kdl_container *container;
@@ -276,7 +276,7 @@ static kdl_status scan_section(kdl_container *container, const kdl_parse_context
                          &(kdl_scan){&body, section->address, scanned_section_name, &named});
 }
 
-/* Sections that were not read yet, each byte once. */
+/* Scans the sections that were not parsed, each byte once. */
 static kdl_status scan_remaining_sections(kdl_container *container, const kdl_parse_context *scope,
                                           const kdl_section_table *elf, section_list *list) {
   if (list->count)

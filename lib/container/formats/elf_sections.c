@@ -9,7 +9,7 @@
 
 enum { limit_sections = 1 << 20 };
 
-/* Where a field is in the header of the file, or of a section. */
+/* The offset of a field in the file header or a section header. */
 #define PLACE(elf, structure, field)                                                               \
   ((elf)->is_64 ? offsetof(Elf64_##structure, field) : offsetof(Elf32_##structure, field))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The section table of a host ELF file, read through a region: what its readers share. */
+/* The section table of a host ELF file, read through a region; shared by its readers. */
 #ifndef KDL_CONTAINER_FORMATS_ELF_SECTIONS_H
 #define KDL_CONTAINER_FORMATS_ELF_SECTIONS_H
 
@@ -20,8 +20,7 @@ kdl_status kdl_sections_read(const kdl_section_table *table, uint64_t index,
 kdl_status kdl_sections_check(const kdl_section_table *table, const kdl_elf_section *section,
                               const char *what);
 
-/* The name of a section in the container's arena; one that does not end within the table of names
- * has length 0. */
+/* The name of a section, in the container's arena; an unterminated name has length 0. */
 kdl_status kdl_sections_name(kdl_container *container, const kdl_section_table *table,
                              const kdl_elf_section *section, kdl_string *out_name);
 

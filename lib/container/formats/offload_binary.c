@@ -2,10 +2,10 @@
 /*
  * LLVM's OffloadBinary, versions 1 to 3 (docs/formats.md has the layout).
  *
- * LLVM's own reader bounds neither the image size nor the strings; here every offset, count and
- * size is checked against the binary's declared Size before it is used. Offsets in a binary count
- * from its own header, also in the compressed form of version 3, where everything after the header
- * is one stream: `layout` maps such a position to where the byte can be read.
+ * LLVM's own reader checks neither the image size nor the strings. This one checks every offset,
+ * count and size against the binary's declared Size before use. Offsets in a binary count from its
+ * own header, also in the compressed form of version 3, where everything after the header is one
+ * stream: offload_layout maps such an offset to the byte's position.
  */
 #include "lib/container/container.h"
 #include "support/base/bytes.h"
@@ -33,7 +33,7 @@ typedef struct {
   kdl_region bytes;
   uint64_t shift; /* position p of the binary is at p - shift in `bytes` */
   kdl_codec codec;
-  uint64_t pairs_left; /* room for string maps, which no two entries share */
+  uint64_t pairs_left; /* limit for string maps, which entries do not share */
 } offload_layout;
 
 typedef struct {
@@ -55,8 +55,8 @@ static uint64_t pair_stride(const offload_layout *binary) {
 /* ------------------------------------------------------------------------------------------ */
 /* Strings                                                                                      */
 
-/* The length of the NUL-terminated string at `position`, or a failure. A header's strings lie
- * together, so the first look is short and nearly always enough. */
+/* The length of the NUL-terminated string at `position`, or a failure. A header's strings are
+ * adjacent, so a short first read nearly always suffices. */
 static kdl_status find_string_end(const offload_layout *binary, uint64_t position,
                                   const char *field, size_t limit, size_t *out_length) {
   size_t left = binary->size - position < limit + 1 ? (size_t)(binary->size - position) : limit + 1;
@@ -88,7 +88,7 @@ static kdl_status copy_string(kdl_container *container, const offload_layout *bi
   const uint8_t *text = peek(binary, position, length);
   if (!text)
     return kdl_error_status();
-  /* Nearly every pair has one of these keys; sharing them spares two copies an image. */
+  /* Nearly every image has these keys; sharing them saves two copies per image. */
   if (length == 6 && memcmp(text, "triple", 6) == 0) {
     *out_string = (kdl_string){"triple", 6};
     return KDL_OK;
@@ -138,7 +138,7 @@ static kdl_status read_pair_value(kdl_container *container, const offload_layout
   return copy_string(container, binary, position, length, out_value);
 }
 
-/* Of the entry at `entry_position`, which is `entry`: what that points to is gone afterwards. */
+/* Reads the pairs of the entry at `entry_position`; `entry` is invalid afterwards. */
 static kdl_status read_offload_pairs(kdl_container *container, offload_layout *binary,
                                      uint64_t entry_position, const uint8_t *entry,
                                      kdl_image *image) {
@@ -190,8 +190,8 @@ static kdl_status read_offload_pairs(kdl_container *container, offload_layout *b
 /* ------------------------------------------------------------------------------------------ */
 /* Entries                                                                                      */
 
-/* The image must lie inside the binary and clear of the tables: an image that covers its own
- * header is never written, and would let a walk go round in circles. */
+/* The image must be within the binary and not overlap its tables: no writer makes an image that
+ * covers its own header, and parsing it would not end. */
 static kdl_status check_image_range(const offload_layout *binary, uint64_t entry_position,
                                     uint64_t map, uint64_t map_size, range image) {
   uint64_t at = entry_position + 24;
@@ -224,8 +224,8 @@ static int compare_ranges(const void *left, const void *right) {
   return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* Images of one binary may not overlap. Writers lay them out in order, so the sort is for files
- * that no known writer makes. */
+/* Images of one binary must not overlap. Writers store them in order; sorting is only for unusual
+ * files. */
 static kdl_status check_overlap(const kdl_container *container, const offload_layout *binary,
                                 const range *seen, uint64_t count) {
   bool ordered = true;
@@ -250,8 +250,8 @@ static kdl_status check_overlap(const kdl_container *container, const offload_la
   return status;
 }
 
-/* Where the image of the entry at `raw` lies. One that is flagged as having none may have any
- * offset; LLVM's readers go by the size, not the flag. */
+/* The range of the image of the entry at `raw`. An entry flagged as having none may have any
+ * offset; LLVM's readers use the size, not the flag. */
 static range image_range(const offload_layout *binary, const uint8_t *raw) {
   uint64_t size = kdl_load_u64(raw + 32);
   if (binary->version >= 2 && (kdl_load_u32(raw + 4) & flag_metadata_only) && size == 0)
@@ -282,7 +282,7 @@ static kdl_status read_offload_entry(kdl_container *container, const kdl_parse_c
   return kdl_container_add(container, scope, &image);
 }
 
-/* Before any image is looked into: one that lies in many places would be walked as often. */
+/* Checked before any image is read: shared bytes would be parsed once per image. */
 static kdl_status check_images_disjoint(const kdl_container *container,
                                         const offload_layout *binary) {
   range *seen = calloc(binary->entries_count, sizeof *seen);
@@ -303,8 +303,7 @@ static kdl_status check_images_disjoint(const kdl_container *container,
   return status;
 }
 
-/* Binaries that follow one another share their labels: making one costs more than reading a
- * header. */
+/* Adjacent binaries share their labels: formatting one costs more than reading a header. */
 typedef struct {
   const char *plain[newest_version + 1];
   const char *compressed[newest_version + 1];
@@ -365,7 +364,7 @@ static kdl_status open_compressed(kdl_container *container, const kdl_region *st
                                &binary->bytes);
 }
 
-/* Without the codec what is inside cannot be told; that there is something can. */
+/* Without the codec, lists the binary as one image of unknown content. */
 static kdl_status list_compressed_binary(kdl_container *container, const kdl_parse_context *scope,
                                          const kdl_region *stored, uint64_t stored_size,
                                          const offload_layout *binary, label_cache *labels) {
@@ -465,7 +464,7 @@ static kdl_status read_offload_binary(kdl_container *container, const kdl_parse_
 
 kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region) {
-  /* What follows one another is linked together, by LLVM's linker wrapper as by its runtimes. */
+  /* Adjacent binaries are one module: LLVM's linker wrapper and runtimes use them together. */
   kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   label_cache labels = {0};
   const char *v1_label = label_for(container, &module, &(offload_layout){.version = 1}, &labels);
@@ -475,7 +474,7 @@ kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_co
   kdl_status status = KDL_OK;
   while (status == KDL_OK && offset < region->size) {
     status = kdl_parse_offload_binaries_fast(container, &module, region, v1_label, &offset);
-    /* LLVM 22 puts the next binary right after Size; LLVM 23 rounds up to 8; linkers may pad. */
+    /* LLVM 22 writes the next binary right after Size; LLVM 23 rounds up to 8; linkers may pad. */
     if (status == KDL_OK)
       status = kdl_region_skip_zeros(region, offset, &offset);
     if (status != KDL_OK || offset == region->size)

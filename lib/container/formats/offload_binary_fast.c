@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * OffloadBinary, version 1, as every writer lays it out: header, entry, string map, strings, image.
- * Whatever is laid out otherwise, or is wrong, is left to offload_binary.c, which reads the one and
- * says what is the matter with the other. What is read here is read there to the same end.
+ * A fast reader of OffloadBinary version 1 in the layout of all known writers: header, entry,
+ * string map, strings, image. It leaves other layouts and errors to offload_binary.c, which reads
+ * or reports them. Both readers give the same result.
  */
 #include "lib/container/container.h"
 #include "support/base/bytes.h"
@@ -18,7 +18,7 @@ enum {
   entry_at = 32,
   map_at = entry_at + 40,
   pair_size = 16,
-  /* All before the image. No string is longer than its limit. */
+  /* The size of everything before the image. No string exceeds its limit. */
   largest_head = 4096,
 };
 _Static_assert(largest_head <= KDL_LIMIT_KEY + 0 && largest_head <= KDL_LIMIT_VALUE + 0,
@@ -28,12 +28,11 @@ typedef struct {
   uint64_t size;
   uint64_t pair_count;
   uint64_t strings_at;
-  uint64_t image_at; /* the strings end there */
+  uint64_t image_at; /* the end of the strings */
   uint64_t image_size;
 } v1_layout;
 
-/* Whether the header and the entry at `head` say that the binary is laid out so, and lies within
- * `limit` bytes. */
+/* Whether the header and the entry at `head` have this layout and are within `limit` bytes. */
 static bool is_standard_layout(const uint8_t *head, uint64_t limit, v1_layout *out_layout) {
   v1_layout found = {
       .size = kdl_load_u64(head + 8),
@@ -61,22 +60,22 @@ static bool is_standard_layout(const uint8_t *head, uint64_t limit, v1_layout *o
 typedef struct {
   const uint8_t *map;
   uint64_t strings_at; /* in the binary */
-  const char *strings; /* the last byte is a NUL, or was */
+  const char *strings; /* the last byte was a NUL when checked */
   size_t strings_size;
 } pair_source;
 
-/* For what is read again later: memory of the caller's may have changed since it was looked at, and
- * no string goes on behind them all. */
+/* For later reads: the caller's memory may have changed since it was checked, so a string must not
+ * run past the strings. */
 static inline kdl_string bounded_text(const pair_source *from, const char *text) {
   return (kdl_string){text, strnlen(text, (size_t)(from->strings + from->strings_size - text))};
 }
 
-/* False where a string lies elsewhere than the others. */
+/* False where a string is outside of the strings. */
 static inline bool get_pair(const pair_source *from, uint64_t index, const char **out_key,
                             const char **out_value) {
   uint64_t key = kdl_load_u64(from->map + index * pair_size) - from->strings_at;
   uint64_t value = kdl_load_u64(from->map + index * pair_size + 8) - from->strings_at;
-  if ((key > value ? key : value) >= from->strings_size) /* also where it lies before them */
+  if ((key > value ? key : value) >= from->strings_size) /* also for an offset before them */
     return false;
   *out_key = from->strings + key;
   *out_value = from->strings + value;
@@ -86,13 +85,13 @@ static inline bool get_pair(const pair_source *from, uint64_t index, const char 
 static void read_v1_pairs(const pair_source *from, uint64_t count, kdl_pair *pairs) {
   for (uint64_t i = 0; i < count; ++i) {
     const char *key, *value;
-    pairs[i] = get_pair(from, i, &key, &value) /* as read_keys has found, unless it changed since */
+    pairs[i] = get_pair(from, i, &key, &value) /* as read_keys checked, unless it changed since */
                    ? (kdl_pair){bounded_text(from, key), bounded_text(from, value)}
                    : (kdl_pair){{"", 0}, {"", 0}};
   }
 }
 
-/* The first eight bytes of a key as a word, of which a shorter key with its NUL is a part. */
+/* The first eight bytes of a key as a word, which for a shorter key includes its NUL. */
 #define WORD(a, b, c, d, e, f, g, h)                                                               \
   ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 |                \
    (uint64_t)(e) << 32 | (uint64_t)(f) << 40 | (uint64_t)(g) << 48 | (uint64_t)(h) << 56)
@@ -114,8 +113,8 @@ static bool read_v1_keys_slow(const pair_source *from, kdl_image *image) {
   return true;
 }
 
-/* The usual keys are told by their first bytes, and need no length. Up to `key_look` bytes behind
- * the strings are looked at. The strings end in a NUL: no key that goes on there is one of them. */
+/* Recognises the usual keys by their first bytes, without their lengths. Reads up to `key_look`
+ * bytes beyond the strings. The strings end in a NUL, so no usual key can extend beyond them. */
 enum { key_look = kernel_name_at + 1 };
 
 static inline bool read_v1_keys(const pair_source *from, kdl_image *image) {
@@ -137,8 +136,8 @@ static inline bool read_v1_keys(const pair_source *from, kdl_image *image) {
   return true;
 }
 
-/* Of an image whose pairs were checked when it was listed, and are not read yet. Where its strings
- * end is what was found then: the bytes at `head` are the caller's. */
+/* For an image whose pairs were checked when it was listed and are not read yet. The end of the
+ * strings is the one found then, because the bytes at `head` are the caller's. */
 static pair_source v1_pair_source(const kdl_image *image, const uint8_t *head) {
   uint64_t strings_at = map_at + (uint64_t)image->pair_count * pair_size;
   uint64_t image_at = image->offset - image->header_offset + entry_at;
@@ -165,7 +164,7 @@ bool kdl_offload_binary_find_kernel(const kdl_image *image, const uint8_t *head,
   return false;
 }
 
-/* One thread reads, of whichever image; few do at the same time. */
+/* One lock for all images: few threads read at the same time. */
 const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared) {
   static kdl_work reading;
   kdl_image *image = (kdl_image *)(uintptr_t)shared;
@@ -186,8 +185,8 @@ const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared) {
 /* ------------------------------------------------------------------------------------------ */
 /* Binaries                                                                                     */
 
-/* The strings and pairs of one binary, of which the bytes before the image are at `head`: in memory
- * that stays, or to be copied. False where it is not as usual after all, or when out of memory. */
+/* Reads the strings and pairs of one binary; the bytes before the image are at `head`, in the
+ * caller's memory or to be copied. False for an unusual layout, and when out of memory. */
 static inline bool read_v1_binary(kdl_container *container, const uint8_t *head,
                                   const v1_layout *at, bool is_persistent, kdl_image *image) {
   pair_source from = {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Device code in sections whose names do not tell: NVIDIA's own libraries keep fatbins in .ldata,
- * .rodata and .cask_resource, others keep bare cubins in .rodata. A program finds them by their
- * address; here the section is searched for their first bytes, at the addresses that are multiples
- * of 8, where loaders want them.
+ * Scans sections of any name for device code. NVIDIA's libraries keep fatbins in .ldata, .rodata
+ * and .cask_resource; others keep bare cubins in .rodata. Programs find them by address. The scan
+ * searches for their first bytes at addresses that are multiples of 8, as loaders require.
  *
- * Eight bytes are compared, and what then does not hold together as a whole (sizes that add up, all
- * within the section) was chance and is passed over. Checking costs steps from a budget in
- * proportion to the section, so that no section can be made to take more than linear time.
+ * It compares eight bytes, then checks that the sizes are consistent and within the section; a hit
+ * that fails is chance and is skipped. Each check costs steps of a budget in proportion to the
+ * section, so that no section takes more than linear time.
  */
 #include "lib/container/formats/scan.h"
 #include "lib/inspect/images.h"
@@ -19,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hits follow one another closely; far from one, long reads are cheaper. */
+/* Hits are close together; far from one, long reads are cheaper. */
 enum {
   smallest_look = 4 * 1024,
   largest_look = 256 * 1024,
@@ -35,7 +34,7 @@ static bool is_hit(uint64_t word) {
   return word == KDL_MAGIC_FATBIN_HEADER || (word & elf_mask) == elf_word;
 }
 
-/* The offset of the first hit in `size` bytes, or `size`. Blocks without one, nearly all, cost one
+/* The offset of the first hit in `size` bytes, or `size`. A block without a hit costs one
  * branch. */
 static size_t find_hit(const uint8_t *bytes, size_t size) {
   size_t at = 0;
@@ -53,7 +52,7 @@ static size_t find_hit(const uint8_t *bytes, size_t size) {
   return size;
 }
 
-/* Takes one step of the budget; false where none is left. */
+/* Uses one step of the budget; false if none is left. */
 static bool spend_budget(uint64_t *budget) {
   if (*budget == 0)
     return false;
@@ -61,7 +60,7 @@ static bool spend_budget(uint64_t *budget) {
   return true;
 }
 
-/* How long the device's ELF file at the start of `region` is; 0 where there is none. */
+/* The length of the device's ELF file at the start of `region`; 0 where there is none. */
 static kdl_status measure_elf(const kdl_region *region, uint64_t *budget, uint64_t *out_size) {
   *out_size = 0;
   if (region->size < sizeof(Elf64_Ehdr))
@@ -72,7 +71,7 @@ static kdl_status measure_elf(const kdl_region *region, uint64_t *budget, uint64
   kdl_elf elf = kdl_elf_load_header(head);
   uint64_t sections = elf.section_count * sizeof(Elf64_Shdr);
   uint64_t segments = elf.segment_count * sizeof(Elf64_Phdr);
-  if (kdl_image_sniff(head, sizeof(Elf64_Ehdr)) == KDL_IMAGE_OBJECT || /* not of a device */
+  if (kdl_image_sniff(head, sizeof(Elf64_Ehdr)) == KDL_IMAGE_OBJECT || /* not device code */
       kdl_load_u16(head + offsetof(Elf64_Ehdr, e_ehsize)) != sizeof(Elf64_Ehdr) ||
       elf.section_size != sizeof(Elf64_Shdr) || elf.section_names >= elf.section_count ||
       (segments && elf.segment_size != sizeof(Elf64_Phdr)) ||
@@ -100,7 +99,7 @@ static kdl_status measure_elf(const kdl_region *region, uint64_t *budget, uint64
   return KDL_OK;
 }
 
-/* What a verified hit holds is listed; what is wrong with it beyond its sizes is said there. */
+/* Lists a verified hit. Its parser reports errors beyond its sizes. */
 static kdl_status add_hit(kdl_container *container, const kdl_parse_context *scope,
                           const kdl_region *found) {
   kdl_status status = kdl_container_parse(container, scope, found, KDL_UNKNOWN_IS_IGNORED);

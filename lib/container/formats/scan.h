@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The search for device code in a section whose name does not tell. */
+/* Scans a section of any name for device code. */
 #ifndef KDL_CONTAINER_FORMATS_SCAN_H
 #define KDL_CONTAINER_FORMATS_SCAN_H
 
@@ -7,13 +7,13 @@
 
 typedef struct kdl_scan {
   const kdl_region *region;
-  uint64_t address; /* where it is loaded, or 0 */
-  /* What the section is called; asked for where something is found. */
+  uint64_t address; /* load address, or 0 */
+  /* Gives the section's name; called only after a hit. */
   kdl_status (*name)(void *user, kdl_string *out_name);
   void *user;
 } kdl_scan;
 
-/* Lists what is found. What only looks like device code is passed over. */
+/* Lists the device code that it finds; skips chance hits. */
 kdl_status kdl_scan_region(kdl_container *container, const kdl_parse_context *scope,
                            const kdl_scan *scan);
 

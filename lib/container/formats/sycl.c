@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The device images of a linked SYCL program or library. Intel's and LLVM's wrappers put them into
- * allocated sections, back to back with padding between, and describe each by an address and a size
- * in the section .tgtimg. An image is SPIR-V, machine code, or an archive of machine code for
- * several devices; with --offload-compress it is a zstd frame, and the size is that of the image
- * once inflated.
+ * The device images of a linked SYCL program or library. The wrappers of Intel and LLVM store them
+ * in allocated sections, back to back with padding, and describe each by address and size in the
+ * section .tgtimg. An image is SPIR-V, machine code, or an archive of machine code for several
+ * devices. With --offload-compress it is a zstd frame, and the size is the inflated one.
  *
  * In a position-independent ELF file the addresses are relocated. GNU ld leaves the link-time
- * address in place; lld does not, and the addend of the relative relocation has it. Windows'
- * linkers leave it in place.
+ * address in place; lld does not, so the reader takes the addend of the relative relocation.
+ * Windows linkers leave the address in place.
  */
 #include "lib/container/formats/sycl.h"
 
@@ -27,9 +26,9 @@ enum { entry_size = 16, relocation_size = 24, smallest_frame = 9 };
 typedef struct {
   uint64_t address;
   uint64_t size;
-  uint64_t next;    /* the address of the one with bytes that follows in memory, or UINT64_MAX */
+  uint64_t next;    /* the address of the next non-empty image, or UINT64_MAX */
   uint32_t index;   /* in the table */
-  uint32_t section; /* of the list, or UINT32_MAX */
+  uint32_t section; /* index of its section, or UINT32_MAX */
 } sycl_entry;
 
 typedef struct {
@@ -60,8 +59,7 @@ static kdl_status read_tgtimg_table(sycl_reader *walk, bool *out_unresolved) {
   return KDL_OK;
 }
 
-/* Whether a relocation adds the load address to its addend and nothing else: x86-64, AArch64,
- * RISC-V. */
+/* Whether a relocation only adds the load address to its addend: x86-64, AArch64, RISC-V. */
 static bool is_relative(uint64_t info) {
   uint32_t type = (uint32_t)info;
   return info >> 32 == 0 &&
@@ -123,7 +121,7 @@ static int compare_indices(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Finds the section that holds each image, and what follows it. */
+/* Finds the section of each image, and the image that follows it. */
 static void assign_sections(sycl_reader *walk) {
   qsort(walk->sycl->sections, walk->sycl->section_count, sizeof *walk->sycl->sections,
         compare_sections);
@@ -151,8 +149,8 @@ static void assign_sections(sycl_reader *walk) {
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-/* The size that a zstd frame declares for itself once inflated, or `otherwise`. `raw` holds at
- * least 18 bytes, or zeros after the frame's end. */
+/* The inflated size that a zstd frame declares, or `otherwise`. `raw` has at least 18 bytes, or
+ * zeros after the frame's end. */
 static uint64_t frame_size(const uint8_t *raw, uint64_t otherwise) {
   static const uint8_t dictionary_bytes[] = {0, 1, 2, 4};
   uint8_t descriptor = raw[4];
@@ -170,8 +168,8 @@ static uint64_t frame_size(const uint8_t *raw, uint64_t otherwise) {
   }
 }
 
-/* Where the frame ends, found by its blocks' headers; all of the region where they lead out of it.
- * What follows is padding. */
+/* The end of the frame, by its block headers; the end of the region if they exceed it. Padding
+ * follows. */
 static kdl_status frame_end(const kdl_region *frame, const uint8_t *head, uint64_t *out_end) {
   static const uint8_t dictionary_bytes[] = {0, 1, 2, 4}, size_bytes[] = {0, 2, 4, 8};
   enum { is_last = 1, is_repeated = 1, block_header = 3, checksum = 4 };
@@ -196,7 +194,7 @@ static kdl_status frame_end(const kdl_region *frame, const uint8_t *head, uint64
   return KDL_OK;
 }
 
-/* An image that cannot be had, with the reason. */
+/* Adds an image without bytes, with the reason. */
 static kdl_status add_damaged_image(const sycl_reader *walk, kdl_image *image,
                                     const char *problem) {
   image->problem = kdl_arena_format(&walk->container->arena, "%s", problem);
@@ -221,8 +219,7 @@ static bool is_bundle_name(kdl_string name) {
   return name.length >= sizeof magic && memcmp(name.data, magic, sizeof magic - 1) == 0;
 }
 
-/* Walks what is neither SPIR-V nor code of one device: an archive of code for several, which are
- * variants of one module. */
+/* Parses an archive of code for several devices, which are variants of one module. */
 static kdl_status parse_nested_archive(const sycl_reader *walk, const kdl_parse_context *scope,
                                        const kdl_region *region) {
   uint32_t first = walk->container->count;
@@ -239,7 +236,7 @@ static kdl_status parse_nested_archive(const sycl_reader *walk, const kdl_parse_
   return status;
 }
 
-/* One image whose bytes, inflated where needed, are in `content`. */
+/* Adds one image whose bytes, inflated if needed, are in `content`. */
 static kdl_status add_sniffed_image(const sycl_reader *walk, const kdl_parse_context *scope,
                                     kdl_string name, const kdl_region *content, kdl_image *image,
                                     bool *out_walked) {
@@ -255,7 +252,7 @@ static kdl_status add_sniffed_image(const sycl_reader *walk, const kdl_parse_con
   kdl_status status = parse_nested_archive(walk, scope, content);
   if (status != KDL_OK || walk->container->count != before)
     return status;
-  *out_walked = false; /* of no known format: listed as it is */
+  *out_walked = false; /* unknown format: listed as one image */
   return is_bundle_name(name) ? add_bundled_image(walk, scope, name, image)
                               : kdl_container_add(walk->container, scope, image);
 }
@@ -351,8 +348,8 @@ static kdl_status add_sycl_entry(const sycl_reader *walk, const sycl_entry *item
   return status != KDL_BAD_FILE ? status : add_damaged_image(walk, &image, kdl_error_message());
 }
 
-/* A section that was split around a hole is several of one name, which follow one another, and the
- * table may be silent about some of them. */
+/* A section that was split around a hole is several sections of one name in sequence, and the table
+ * may not mention all of them. */
 static void mark_split_sections(const sycl_reader *walk) {
   kdl_elf_section **sections = walk->sycl->sections;
   size_t count = walk->sycl->section_count;

@@ -8,11 +8,11 @@
 typedef struct kdl_sycl {
   const kdl_region *file;
   const kdl_elf_section *table; /* .tgtimg */
-  /* Those that may hold images: the pointers are sorted by address, and the sections that do are
-   * marked as described. */
+  /* Sections that may have images. The reader sorts the pointers by address and marks sections that
+   * have some as described. */
   kdl_elf_section **sections;
   size_t section_count;
-  const kdl_section_table *relocated; /* by its relocations addresses are found; NULL: by none */
+  const kdl_section_table *relocated; /* whose relocations give the addresses; NULL: none do */
   kdl_status (*name)(void *user, const kdl_elf_section *section, kdl_string *out_name);
   void *user;
 } kdl_sycl;

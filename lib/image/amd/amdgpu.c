@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * AMD code objects: ELF whose e_flags name the processor and its features (LLVM's "User Guide for
- * AMDGPU Backend", "ELF Code Object"). Their kernels are in image/amdgpu_metadata.c.
+ * AMDGPU Backend", "ELF Code Object"). amdgpu_metadata.c reads their kernels.
  */
 #include "lib/image/readers.h"
 #include "lib/inspect/kernels.h"
@@ -29,8 +29,8 @@ typedef struct {
   uint8_t features;
 } processor;
 
-/* EF_AMDGPU_MACH_*; a processor that is not here has no name for us, and is no error. gfx940 and
- * gfx941 are no longer in LLVM; numbers that LLVM 22 leaves reserved are those of LLVM 23. */
+/* EF_AMDGPU_MACH_*. An unknown processor has no name, and is no error. LLVM no longer has gfx940
+ * and gfx941; numbers that LLVM 22 reserves are those of LLVM 23. */
 static const processor processors[256] = {
     [0x01] = {"r600", 0},
     [0x02] = {"r630", 0},
@@ -125,7 +125,7 @@ static setting setting_v4(uint32_t flags, unsigned shift) {
   return by_bits[flags >> shift & 3];
 }
 
-/* One bit before that, which says on; off and unsupported look alike, and the processor decides. */
+/* One bit before that: on. Off and unsupported look alike, so the processor decides. */
 static setting setting_v3(const processor *row, uint8_t feature, uint32_t flags, uint32_t bit) {
   if (!(row->features & feature))
     return feature_any;
@@ -145,7 +145,7 @@ static void read_flags(const kdl_elf *elf, kdl_image_target *target) {
   const processor *row = &processors[elf->flags & mach_mask];
   if (!row->name)
     return;
-  /* Only HSA moved on to version 4; LLVM writes the others' flags as in version 3. */
+  /* Only HSA uses version 4; LLVM writes the flags of the others as in version 3. */
   if (elf->os_abi == os_abi_hsa && elf->abi_version >= 2) {
     print_amdgpu_arch(target, row->name, setting_v4(elf->flags, 10), setting_v4(elf->flags, 8));
     target->generic_version = elf->flags >> generic_version_shift;

@@ -39,7 +39,7 @@ static kdl_status open_item(kdl_msgpack *reader, kdl_msgpack_type type, const ch
   return KDL_OK;
 }
 
-/* Finds a key of the map at which the reader stands; *out_value then stands at the value. */
+/* Finds a key in the map at the reader's position; *out_value is then at the value. */
 static kdl_status find_map_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
                                  bool *out_found) {
   kdl_msgpack_item map;
@@ -57,7 +57,7 @@ static kdl_status find_map_value(kdl_msgpack reader, const char *key, kdl_msgpac
   return status;
 }
 
-/* Is given a reader that stands at the map of one kernel. */
+/* Gets a reader at the map of one kernel. */
 typedef kdl_status visit_kernel(kdl_msgpack reader, void *user, bool *out_stop);
 
 static kdl_status visit_note(kdl_msgpack reader, visit_kernel *visit, void *user, bool *out_stop) {
@@ -75,7 +75,7 @@ static kdl_status visit_note(kdl_msgpack reader, visit_kernel *visit, void *user
   return status;
 }
 
-/* *out_found says whether there is metadata at all. */
+/* *out_found: whether there is metadata at all. */
 static kdl_status visit_kernels(const kdl_elf *elf, visit_kernel *visit, void *user,
                                 bool *out_found) {
   kdl_elf_notes notes = {.elf = elf};
@@ -122,8 +122,8 @@ static kdl_status visit_name(kdl_msgpack reader, void *user, bool *out_stop) {
   return KDL_OK;
 }
 
-/* Without metadata that can be read (code object version 2 keeps YAML) the symbols tell: a kernel
- * is a symbol of its own type there, and later has a descriptor NAME.kd. */
+/* Without readable metadata (code object version 2 has YAML), symbols identify kernels: there by a
+ * symbol type, later by a descriptor NAME.kd. */
 static kdl_status visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void *user) {
   kdl_elf_symbols symbols;
   KDL_TRY(kdl_elf_open_symbols(elf, SHT_DYNSYM, &symbols));
@@ -160,7 +160,7 @@ kdl_status kdl_amdgpu_read_kernels(const uint8_t *data, size_t size, kdl_visit_n
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
 
-/* Of the kinds that a caller passes. What begins with "hidden_" the runtime adds. */
+/* The kinds that a caller passes. The runtime adds those that begin with "hidden_". */
 static const struct {
   const char *name;
   kdl_image_param_kind kind;
@@ -230,7 +230,7 @@ static kdl_status visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *u
   return KDL_OK;
 }
 
-/* Whether the reader stands at the kernel of that name. */
+/* Whether the reader is at the kernel of that name. */
 static kdl_status is_kernel_named(kdl_msgpack reader, kdl_string kernel, bool *out_is) {
   kdl_msgpack_item name;
   kdl_status status = read_kernel_name(reader, &name);
@@ -274,7 +274,7 @@ kdl_status kdl_amdgpu_read_params(const uint8_t *data, size_t size, kdl_string k
 /* ------------------------------------------------------------------------------------------ */
 /* Limits                                                                                       */
 
-/* So many numbers; they stay as they are where the key is absent. */
+/* Reads `count` numbers; leaves them unchanged where the key is absent. */
 static kdl_status read_numbers(kdl_msgpack reader, const char *key, uint32_t *numbers,
                                uint32_t count) {
   bool found;

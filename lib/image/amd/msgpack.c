@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The first byte from 0xc0 to 0xdf: what follows is a big-endian length of `length_bytes`, then
- * `fixed` bytes beside those the length counts. */
+/* Formats by the first byte, 0xc0 to 0xdf: a big-endian length of `length_bytes` follows, then
+ * `fixed` bytes in addition to those that the length counts. */
 typedef struct {
   kdl_msgpack_type type;
   uint8_t length_bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ELF files for CPUs. The triple is what the header has, with "unknown" for the vendor. The arch
- * is what a note of kdl cc's holds (<kdl/host_abi.h>); without one, for x86-64, the ISA level that
- * GNU linkers keep in a property (x86-64 psABI, "Program Property"); and without either it is not
- * known. Kernels are what a dynamic loader would find by name.
+ * ELF files for CPUs. The triple is that of the header, with "unknown" for the vendor. The arch
+ * comes from the note of <kdl/host_abi.h>; else, for x86-64, from the ISA level in the property of
+ * GNU linkers (x86-64 psABI, "Program Property"); else it is unknown. Kernels are the functions
+ * that a dynamic loader would find by name.
  */
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"
@@ -60,7 +60,7 @@ static void print_triple(const kdl_elf *elf, kdl_image_target *target) {
       return;
     }
   }
-  /* 0 is what nearly everything has, whatever the system; 3 is GNU. */
+  /* Nearly all files have 0, on any system; 3 is GNU. */
   snprintf(target->triple, sizeof target->triple, "%s-unknown-linux-%s", row->name,
            row->linux_environment);
 }
@@ -85,15 +85,15 @@ static kdl_status read_isa_needed(const kdl_elf *elf, const kdl_elf_note *note,
   return KDL_OK;
 }
 
-/* Bit 0 is the baseline, which the C library's start files ask for in objects whose code needs
- * more; bits 1 to 3 are x86-64-v2 to v4. The bits of later levels have no name here. */
+/* Bit 0 is the baseline, which the C library's start files set even in objects whose code needs
+ * more; bits 1 to 3 are x86-64-v2 to v4. Later levels have no name here. */
 static const char *name_of_level(uint32_t levels) {
   if (levels >> 4)
     return "";
   return levels & 8 ? "x86-64-v4" : levels & 4 ? "x86-64-v3" : levels & 2 ? "x86-64-v2" : "";
 }
 
-/* An object that is linked of several may have several notes. */
+/* An object linked from several may have several notes. */
 static kdl_status read_cpu_note(const kdl_elf *elf, const kdl_elf_note *note,
                                 kdl_image_target *target, bool *differs) {
   const char *text = (const char *)note->data;
@@ -139,7 +139,7 @@ static bool is_callable_by_name(const kdl_elf_symbol *symbol) {
          (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
 }
 
-/* What the C runtime puts into every shared object. */
+/* Functions that the C runtime adds to every shared object. */
 static bool is_runtime(const char *name) {
   return strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0;
 }

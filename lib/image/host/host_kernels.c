@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The descriptions of kernels in a host image. */
+/* The descriptors of kernels in a host image. */
 #include "lib/image/readers.h"
 #include "lib/inspect/host_objects.h"
 #include "support/base/bytes.h"
@@ -28,7 +28,7 @@ static bool are_params(const uint8_t *params, uint64_t count) {
   return true;
 }
 
-/* The function, and the list of parameters. */
+/* Checks the pointers to the function and to the parameters. */
 static bool has_pointers(const kdl_host_object *object, const kdl_host_symbol *symbol,
                          uint64_t params) {
   uint64_t run = 0, list = 0;
@@ -142,7 +142,7 @@ static const uint8_t *find_descriptor(const kdl_elf *elf, kdl_string name, size_
   return NULL;
 }
 
-/* The numbers of a kdl_host_kernel are constants, which relocation leaves alone. */
+/* The numbers of a kdl_host_kernel are constants, which need no relocation. */
 void kdl_host_elf_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
                                 kdl_image_geometry *geometry) {
   char name[1024];

@@ -12,17 +12,17 @@
 
 enum {
   segment_limit = 64, /* of all kinds */
-  page = 4096,        /* the smallest of any machine here */
+  page = 4096,        /* the smallest page size of the supported machines */
   dynamic_size = 16,
   hash_header = 16,
 };
 
-/* By tag, of those that are numbered through. */
+/* Values by tag, for the consecutive tags. */
 enum { tag_count = 38 };
 
 typedef struct {
   uint64_t values[tag_count];
-  uint64_t file_offsets[tag_count]; /* in the file; 0 where the tag is not there */
+  uint64_t file_offsets[tag_count]; /* in the file; 0 where the tag is absent */
   uint64_t gnu_hash;
   uint64_t gnu_hash_offset;
 } dynamic_table;
@@ -142,7 +142,7 @@ static kdl_status thread_local_found(const char *what) {
       what);
 }
 
-/* *dynamic gets the table's place, which is empty where there is none. */
+/* *dynamic is the range of the dynamic section, or empty. */
 static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynamic) {
   uint64_t table = object->elf.segment_table, count = object->elf.segment_count;
   if (object->elf.segment_size != sizeof(Elf64_Phdr) || count > segment_limit ||
@@ -235,7 +235,8 @@ static kdl_status fail_outside(uint64_t file_offset, const char *what, uint64_t 
                           size, address);
 }
 
-/* A table of entries of a fixed size, by the tags of its address, its size, and an entry's. */
+/* Reads the range of a table with entries of fixed size, by the tags of its address, its size, and
+ * an entry's size. */
 static kdl_status read_dynamic_extent(const kdl_host_object *object, const dynamic_table *dynamic,
                                       const char *what, int address_tag, int size_tag,
                                       int entry_tag, uint64_t entry_size, kdl_host_extent *out) {
@@ -256,7 +257,7 @@ static kdl_status read_dynamic_extent(const kdl_host_object *object, const dynam
   return KDL_OK;
 }
 
-/* The hash tables are not used but for this: the symbol table does not say how long it is. */
+/* The hash tables are used only for the number of symbols, which the symbol table lacks. */
 static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic_table *dynamic,
                                     uint64_t *out_count) {
   const uint8_t *header = kdl_host_object_at(object, dynamic->gnu_hash, hash_header);
@@ -274,7 +275,7 @@ static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic
     last = begin > last ? begin : last;
   }
   *out_count = first;
-  if (last == 0) { /* GNU ld then writes 1, and puts the strings behind the symbols */
+  if (last == 0) { /* no hashed symbols: GNU ld writes 1, and the strings follow the symbols */
     uint64_t symbols = dynamic->values[DT_SYMTAB], strings = dynamic->values[DT_STRTAB];
     if (first == 1 && strings > symbols)
       *out_count = (strings - symbols) / KDL_HOST_SYMBOL_SIZE;
@@ -394,7 +395,7 @@ static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dyn
       (dynamic->file_offsets[DT_SYMENT] && dynamic->values[DT_SYMENT] != KDL_HOST_SYMBOL_SIZE))
     return fail_outside(dynamic->file_offsets[DT_SYMTAB], "DT_SYMTAB", object->symbols.address,
                         object->symbols.size);
-  /* They are read once more when the image was loaded. */
+  /* The tables are read again after the image is loaded, so they must not be writable. */
   if (segment_of(object, object->symbols.address)->flags & PF_W ||
       segment_of(object, object->strings.address)->flags & PF_W)
     return kdl_malformed_at(dynamic->file_offsets[DT_SYMTAB], "DT_SYMTAB",
@@ -405,9 +406,9 @@ static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dyn
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* Whole objects                                                                                */
 
-/* Whose functions the process has anyway: see host_imports.def. */
+/* Libraries that every process has: see host_imports.def. */
 static bool is_known_library(const char *name) {
   static const char *const names[] = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libc.so",
                                       "ld-linux-"};

@@ -65,8 +65,8 @@ kdl_host_relocation kdl_host_object_relocation(const kdl_host_object *object,
   };
 }
 
-/* A table of even words that are addresses, each followed by odd ones: bit n of the k-th of these
- * stands for the word 63 * k + n behind the address. */
+/* DT_RELR: an even word is an address; odd words after it are bitmaps: bit n of the k-th one
+ * relocates the word 63 * k + n after the address. */
 int kdl_host_object_each_relative(const kdl_host_object *object, kdl_host_visit_word *visit,
                                   void *user) {
   const uint8_t *words =
@@ -127,17 +127,17 @@ static int is_relr_word_outside(void *user, uint64_t address) {
   return !kdl_host_object_has(user, address, 8, true, false);
 }
 
-/* Constructors or destructors: a list of pointers, all of which loading must set to code. */
+/* Constructors or destructors: a list of pointers, all of which relocation must set to code. */
 typedef struct {
   const kdl_host_object *object;
   const kdl_host_extent *array;
-  uint64_t is_set; /* 1 << its number: what loading puts there last is code */
-  uint64_t seen;   /* by DT_RELR, which adds */
+  uint64_t is_set; /* bit i: the last relocation of element i points to code */
+  uint64_t seen;   /* bit i: DT_RELR, which adds to the word, covers element i */
 } function_list;
 
 static const uint64_t no_address = UINT64_MAX;
 
-/* Those of which a word at the address is part. */
+/* The elements that overlap a word at the address. */
 static uint64_t functions_at(const function_list *list, uint64_t address) {
   const kdl_host_extent *array = list->array;
   uint64_t bits = 0;
@@ -206,7 +206,7 @@ static kdl_status check_function_array(const kdl_host_object *object, const char
 }
 
 kdl_status kdl_host_object_check_relocations(const kdl_host_object *object) {
-  kdl_host_object copy = *object; /* visitors take no constants */
+  kdl_host_object copy = *object; /* a copy, because visitors take a mutable pointer */
   kdl_status status = KDL_OK;
   for (size_t t = 0; t < 2; ++t) {
     const kdl_host_extent *table = &object->relocations[t];

@@ -39,7 +39,7 @@ static bool is_quoted(kdl_string text) {
          text.data[text.length - 1] == text.data[0];
 }
 
-/* A '#' behind a blank begins a comment, outside quotes. */
+/* A '#' after a blank begins a comment, except in quotes. */
 static kdl_string without_comment(kdl_string text) {
   if (text.length && (text.data[0] == '\'' || text.data[0] == '"'))
     return text;
@@ -60,7 +60,7 @@ static void split_yaml_line(const char *from, const char *to, yaml_line *out) {
   }
 }
 
-/* The next line that is neither empty nor a comment nor the document's begin. */
+/* The next line that is not empty, a comment, or the start of the document. */
 static bool next_yaml_line(yaml_reader *r, yaml_line *out) {
   while (r->at < r->end) {
     const char *text = r->info->text, *start = text + r->at;
@@ -134,7 +134,7 @@ static kdl_status read_block(const yaml_reader *r, const yaml_line *l, uint32_t 
   return KDL_OK;
 }
 
-/* 'it''s' is it's; a name with escapes is none that a program asks for. */
+/* 'it''s' means it's. A double-quoted name with escapes matches no kernel. */
 static bool value_is_name(kdl_string value, kdl_string name) {
   if (!is_quoted(value))
     return kdl_text_equal(value, name);
@@ -163,8 +163,8 @@ static kdl_status check_ze_info_version(const yaml_line *l) {
                   value.length < 32 ? (int)value.length : 32, value.data);
 }
 
-/* Narrows `r` to the lines of the kernel's entry; *out_column is that of its keys. An entry begins
- * with the dash of the list, and ends with the next one or with the list. */
+/* Narrows `r` to the lines of the kernel's entry; *out_column is the column of its keys. An entry
+ * begins with the list's dash, and ends with the next one or with the list. */
 static kdl_status find_kernel_entry(yaml_reader *r, kdl_string kernel, uint32_t *out_column) {
   yaml_line l;
   bool in_kernels = false, is_found = false;
@@ -201,8 +201,8 @@ static kdl_status find_kernel_entry(yaml_reader *r, kdl_string kernel, uint32_t 
 /* ------------------------------------------------------------------------------------------ */
 /* Arguments                                                                                    */
 
-/* One entry of payload_arguments. A pointer has one for each way in which it is used, a structure
- * one for each run of its members; what the driver adds by itself has no index. */
+/* One entry of payload_arguments. A pointer has one entry per kind of use, a structure one per run
+ * of members; arguments that the driver adds have no index. */
 typedef struct {
   yaml_line first;
   kdl_string type, space;
@@ -220,7 +220,7 @@ static kdl_image_param_kind payload_kind(const payload *p) {
   return KDL_IMAGE_PARAM_POINTER;
 }
 
-/* A structure may be longer than what is used of it. */
+/* A structure may be longer than its used part. */
 static uint32_t payload_size(const payload *p, kdl_image_param_kind kind, uint32_t pointer_size) {
   if (kind == KDL_IMAGE_PARAM_VALUE)
     return p->is_part ? 0 : p->size;

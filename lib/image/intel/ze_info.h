@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The section .ze_info of a zebin: what Intel's compiler tells a driver of each kernel, as YAML
- * ("zeinfo.md" in intel-graphics-compiler).
+ * The section .ze_info of a zebin: YAML in which Intel's compiler describes each kernel to the
+ * driver ("zeinfo.md" in intel-graphics-compiler).
  *
  *     kernels:
  *       - name:            saxpy
@@ -12,9 +12,9 @@
  *             size:            4
  *             arg_index:       0
  *
- * Read is what the compiler writes: mappings and lists by indentation, a value behind its key,
- * lists of numbers in brackets. What else YAML has is refused where a value that counts is written
- * so, and passed over elsewhere.
+ * The reader supports what the compiler writes: mappings and lists by indentation, a value after
+ * its key, lists of numbers in brackets. It refuses other YAML in values that it needs, and skips
+ * it elsewhere.
  */
 #ifndef KDL_IMAGE_INTEL_ZE_INFO_H
 #define KDL_IMAGE_INTEL_ZE_INFO_H
@@ -23,7 +23,7 @@
 
 #include <stdbool.h>
 
-/* The text, and where it lies in the image, for messages. */
+/* The text, and its offset in the image, for messages. */
 typedef struct kdl_ze_info {
   const char *text;
   size_t size;
@@ -31,14 +31,15 @@ typedef struct kdl_ze_info {
 } kdl_ze_info;
 
 typedef struct kdl_ze_param {
-  kdl_image_param_kind kind; /* OPAQUE also for one that nothing is said of, since it is not used */
+  kdl_image_param_kind
+      kind; /* OPAQUE also for a parameter without an entry, because the kernel does not use it */
   uint32_t size;
 } kdl_ze_param;
 
 typedef struct kdl_ze_kernel {
   kdl_ze_param params[KDL_IMAGE_PARAM_LIMIT]; /* by their index */
   uint32_t param_count;
-  uint32_t block[3]; /* the only one it takes; 0: any */
+  uint32_t block[3]; /* the only block that it works with; 0: any */
 } kdl_ze_kernel;
 
 /* KDL_NO_MATCH where no kernel has that name, KDL_BAD_FILE where its entry cannot be read,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Intel's zebin: ELF with compatibility notes, one text section per kernel ("ZE Binary" in Intel's
- * graphics compiler). The note PRODUCT_CONFIG holds the IP version that a device reports too;
- * before the format's version 1.33 there was none, and the arch stays unknown. Other sections that
- * call themselves notes hold bytes of Intel's own making.
+ * Intel's zebin: ELF with compatibility notes and one text section per kernel ("ZE Binary" in
+ * Intel's graphics compiler). The note PRODUCT_CONFIG has the IP version, which devices report too.
+ * Files before version 1.33 of the format have none, and their arch is unknown. Some other sections
+ * of type note have Intel's own format.
  */
 #include "lib/image/intel/ze_info.h"
 #include "lib/image/readers.h"
@@ -17,7 +17,7 @@
 
 enum { note_product_config = 6 };
 
-/* Holds what the kernels call, and is itself no kernel. */
+/* Contains functions that kernels call; not a kernel. */
 static const char external_functions[] = "Intel_Symbol_Table_Void_Program";
 
 kdl_status kdl_zebin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
@@ -69,7 +69,7 @@ kdl_status kdl_zebin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What .ze_info says                                                                           */
+/* Data of .ze_info                                                                             */
 
 static kdl_status read_ze_info_kernel(const uint8_t *data, size_t size, kdl_string name,
                                       kdl_ze_kernel *out_kernel) {
@@ -85,8 +85,8 @@ static kdl_status read_ze_info_kernel(const uint8_t *data, size_t size, kdl_stri
   return kdl_ze_info_read(&info, name, elf.is_64 ? 8 : 4, out_kernel);
 }
 
-/* Where an argument lies among the payload is the driver's affair, so there are no offsets. IGC
- * tells the place of a value, which is a multiple of 4 bytes; what else writes zebins its size. */
+/* The driver places arguments in the payload, so there are no offsets. IGC stores a value's size
+ * rounded to 4 bytes; other writers store its size. */
 kdl_status kdl_zebin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
                                  kdl_visit_param *visit, void *user) {
   kdl_ze_kernel found;

@@ -31,7 +31,7 @@ enum {
 /* ------------------------------------------------------------------------------------------ */
 /* Bits                                                                                         */
 
-/* Up to 64 bits at *at, low bits first; 0 and `overrun` where they are not there. */
+/* Up to 64 bits at *at, low bits first; 0 and `overrun` beyond the end. */
 static uint64_t read_fixed(kdl_bitstream *stream, uint64_t *at, uint64_t width) {
   if (width == 0)
     return 0;
@@ -57,7 +57,7 @@ static uint64_t read_fixed(kdl_bitstream *stream, uint64_t *at, uint64_t width) 
   return width == widest ? value : value & (((uint64_t)1 << width) - 1);
 }
 
-/* Chunks of `width` bits whose top bit says that more follow. */
+/* Chunks of `width` bits; the top bit means that more follow. */
 static uint64_t read_vbr(kdl_bitstream *stream, uint64_t *at, uint64_t width) {
   if (width == 0)
     return 0;
@@ -105,8 +105,8 @@ static bool is_scalar(kdl_bitoperand operand) {
           operand.value <= widest);
 }
 
-/* Steps over a definition and checks it, so that records can rely on it: scalars, the first being
- * the code, then at most one array with its element, or one blob. */
+/* Skips a definition and checks it, so that records can rely on it: scalars, the first being the
+ * code, then at most one array with its element, or one blob. */
 static kdl_status define_abbrev(kdl_bitstream *stream, uint64_t *out_abbrev) {
   *out_abbrev = stream->at;
   uint64_t count = read_vbr(stream, &stream->at, 5);
@@ -161,7 +161,7 @@ static void drop_record(kdl_bitstream *stream) {
   stream->pads_after = false;
 }
 
-/* Makes the abbreviation's next operand the one under way. */
+/* Starts the abbreviation's next operand. */
 static void start_operand(kdl_bitstream *stream) {
   --stream->operands_left;
   stream->element = read_operand(stream, &stream->operands_at);
@@ -178,7 +178,7 @@ static void start_operand(kdl_bitstream *stream) {
   } else {
     return;
   }
-  /* The width was checked when it was defined; but a mapped file may be written to. */
+  /* The definition was checked, but a mapped file may change. */
   if (stream->element.value == 0 ||
       stream->elements_left > (stream->end - stream->at) / stream->element.value)
     stream->overrun = true;
@@ -191,7 +191,7 @@ static void finish_operand(kdl_bitstream *stream) {
   }
 }
 
-/* Whether an operand is under way or could be started. */
+/* Whether an operand is started or can be. */
 static bool has_operand(kdl_bitstream *stream) {
   while (!stream->overrun && stream->elements_left == 0) {
     finish_operand(stream);
@@ -336,7 +336,7 @@ static kdl_status read_block_header(kdl_bitstream *stream, const kdl_bitblock *b
   return KDL_OK;
 }
 
-/* Takes in the abbreviations that BLOCKINFO defines for other blocks. */
+/* Reads the abbreviations that BLOCKINFO defines for other blocks. */
 static kdl_status read_blockinfo(kdl_bitstream *stream, const kdl_bitentry *info) {
   kdl_bitblock block = {
       .id = block_blockinfo, .width = info->width, .end = info->end, .subject = NO_BLOCK};
@@ -357,7 +357,7 @@ kdl_status kdl_bitstream_next(kdl_bitstream *stream, kdl_bitblock *block, kdl_bi
   kdl_status status = KDL_OK;
   while (status == KDL_OK && !stream->overrun && stream->at <= block->end) {
     *out_entry = (kdl_bitentry){.kind = KDL_BITS_END};
-    /* As LLVM does: less than two words after the last block are padding. */
+    /* As in LLVM, less than two words after the last block are padding. */
     if (is_top && block->end - stream->at < 64)
       return KDL_OK;
     uint64_t id = read_fixed(stream, &stream->at, block->width);

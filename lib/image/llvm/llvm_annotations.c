@@ -66,7 +66,7 @@ static void read_value_record(kdl_bitstream *stream, metadata_walk *walk,
     return;
   if (walk->value_count == 0)
     walk->first_value = walk->next;
-  /* Values follow one another; one that stands apart is none that a writer numbers here. */
+  /* Value records are consecutive; ignore one that is not. */
   if (walk->next - walk->first_value != walk->value_count)
     return;
   if (walk->value_count == KDL_LIMIT_METADATA_VALUES)

@@ -8,7 +8,7 @@
 
 #include "lib/inspect/formats.h"
 
-/* How much of a module's metadata is kept at once; a module with more cannot be read. */
+/* Limits of a module's metadata; a module with more cannot be read. */
 enum { KDL_LIMIT_METADATA_VALUES = 4096, KDL_LIMIT_GLOBALS = 1 << 16 };
 
 typedef struct kdl_annotations {

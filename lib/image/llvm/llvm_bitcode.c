@@ -73,7 +73,7 @@ static kdl_status find_string_table(kdl_bitcode *bitcode) {
 
 /* Goes back to the beginning of the current module. */
 static kdl_status restart_module(kdl_bitcode *bitcode, kdl_bitblock *out_module) {
-  /* Each module has a BLOCKINFO of its own. */
+  /* Each module has its own BLOCKINFO. */
   bitcode->stream.info_count = 0;
   return kdl_bitstream_enter(&bitcode->stream, &bitcode->module, out_module);
 }
@@ -111,8 +111,8 @@ static kdl_status read_triple(kdl_bitstream *stream, kdl_image_target *target) {
   return kdl_target_append(target->triple, KDL_TARGET_NAME, "triple", text, length, offset);
 }
 
-/* A NUL-terminated string among a record's operands. What does not fit is cut, since the strings
- * looked for do; false where the record ends first. */
+/* Reads a NUL-terminated string of a record's operands. Truncates, because the strings of interest
+ * fit; false where the record ends first. */
 static bool read_cstring(kdl_bitstream *stream, char *text, size_t capacity) {
   size_t length = 0;
   uint64_t value;
@@ -131,7 +131,7 @@ static bool read_cstring(kdl_bitstream *stream, char *text, size_t capacity) {
 typedef struct {
   char cpu[64];
   bool cpus_differ;
-  char sramecc; /* '+', '-', or 0 where nothing is said */
+  char sramecc; /* '+', '-', or 0 where unspecified */
   char xnack;
 } function_target;
 
@@ -170,8 +170,9 @@ static kdl_status read_target_cpu(kdl_bitstream *stream, function_target *functi
   return kdl_target_append(functions->cpu, KDL_TARGET_NAME, "target-cpu", cpu, strlen(cpu), offset);
 }
 
-/* [group, parameter, attributes...], of which those of functions matter, at this "parameter". An
- * attribute is a kind and what it has: 0 a number, 1 a number and a value, 3 a string, 4 two. */
+/* [group, parameter, attributes...]; only those of functions matter, which have this "parameter".
+ * An attribute is a kind and its data: 0 a number, 1 a number and a value, 3 a string, 4 two
+ * strings. */
 static kdl_status read_attributes(kdl_bitstream *stream, function_target *functions) {
   const uint64_t of_function = UINT32_MAX;
   uint64_t group, parameter, kind, ignored;
@@ -196,7 +197,7 @@ static kdl_status read_attributes(kdl_bitstream *stream, function_target *functi
       if (status != KDL_OK)
         return status;
     } else {
-      /* Types and ranges belong to parameters; whatever a later LLVM adds ends the reading. */
+      /* Types and ranges are for parameters; stops at kinds of a later LLVM. */
       return KDL_OK;
     }
   }
@@ -267,7 +268,7 @@ kdl_status kdl_llvm_bitcode_read_target(const uint8_t *data, size_t size,
 
 typedef struct {
   const kdl_bitcode *bitcode;
-  bool is_device;               /* only kernels by convention or annotation count */
+  bool is_device;               /* only functions marked by convention or annotation are kernels */
   kdl_annotations *annotations; /* NULL where a calling convention marks kernels */
   uint64_t version;
   uint64_t next_value; /* the number of the next global value */
@@ -276,8 +277,8 @@ typedef struct {
   void *user;
 } kernel_walk;
 
-/* GlobalValue::LinkageTypes as they are encoded: those under which a definition is seen outside.
- * 0 external, 5 and 6 DLL, 15 auto-hide; 1, 4, 10, 11 and 16 to 19 weak and linkonce. */
+/* Encoded GlobalValue::LinkageTypes of definitions that are visible outside: 0 external, 5 and 6
+ * DLL, 15 auto-hide; 1, 4, 10, 11 and 16 to 19 weak and linkonce. */
 static bool is_exported(uint64_t linkage) {
   const uint64_t exported = 1u << 0 | 1u << 1 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 10 | 1u << 11 |
                             1u << 15 | 1u << 16 | 1u << 17 | 1u << 18 | 1u << 19;

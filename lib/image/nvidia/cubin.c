@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Cubins: NVIDIA's ELF. Nothing of it is documented; what is read here was checked against
- * cuobjdump 13.4, on files from ptxas 12.8 and 13.0 and on those in CUDA 13's own libraries.
+ * Cubins: NVIDIA's ELF, which is not documented. The reader was checked against cuobjdump 13.4, on
+ * files from ptxas 12.8 and 13.0 and on those in CUDA 13's own libraries.
  *
  * The SM number is in e_flags: in the low byte up to ABI version 7, in the second byte from 8 on.
- * The suffix `a` is a flag beside it from sm_90 on (the bit means something else before: NVIDIA's
- * libcublas has it in code for sm_50 and sm_60), until CUDA 13 moved it into the section
- * .nv.compat, whose attribute 9 (EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET) is what cuobjdump goes by.
- * The suffix `f` is in neither, but in the note that keeps the options ptxas was called with.
- * (Attribute 2, the ISA class, is no help: plain sm_120 code has the family's class too.)
+ * The suffix `a` is a flag in e_flags from sm_90 on (the bit has another meaning before: NVIDIA's
+ * libcublas has it in code for sm_50 and sm_60). CUDA 13 moved it into the section .nv.compat,
+ * whose attribute 9 (EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET) cuobjdump uses. The suffix `f` is only
+ * in the note with the options of ptxas. (Attribute 2, the ISA class, does not help: plain sm_120
+ * code has the family's class too.)
  */
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"
@@ -30,15 +30,15 @@ enum {
   form_sized = 4, /* form, attribute, u16 size, bytes */
   attribute_accelerator = 9,
   attribute_param = 0x17,      /* EIATTR_KPARAM_INFO */
-  attribute_wide_param = 0x45, /* EIATTR_KPARAM_INFO_V2, where an argument is too large for that */
+  attribute_wide_param = 0x45, /* EIATTR_KPARAM_INFO_V2, for larger arguments */
 
   note_tool_info = 2000,
   tool_info_version = 2,
-  tool_info_header = 24, /* version, then where five strings lie in what follows */
+  tool_info_header = 24, /* version, then the offsets of five strings after it */
 };
 
 /* ------------------------------------------------------------------------------------------ */
-/* Attributes: what .nv.compat and .nv.info are made of                                         */
+/* Attributes of .nv.compat and .nv.info                                                        */
 
 typedef struct {
   const kdl_elf *elf;
@@ -90,7 +90,7 @@ static inline bool next_attribute(attribute_list *list, attribute *out, kdl_stat
 /* ------------------------------------------------------------------------------------------ */
 /* Target                                                                                       */
 
-/* Whether .nv.compat says that the code is for this architecture alone. */
+/* Whether .nv.compat marks the code as specific to this architecture (suffix a). */
 static kdl_status read_compat(const kdl_elf *elf, bool *is_accelerated) {
   attribute_list list = {.elf = elf, .name = ".nv.compat"};
   bool found;
@@ -105,7 +105,7 @@ static kdl_status read_compat(const kdl_elf *elf, bool *is_accelerated) {
   return status;
 }
 
-/* The options in a note of the tool that made the code: the last of its strings. */
+/* The options in the note of the tool that made the code are the last of its strings. */
 static bool note_has_option(const kdl_elf_note *note, const char *option) {
   if (!kdl_elf_note_is(note, "NVIDIA Corp", note_tool_info) || note->size < tool_info_header ||
       kdl_load_u32(note->data) != tool_info_version)
@@ -180,10 +180,10 @@ typedef struct {
   uint32_t count;
 } param_list;
 
-/* u32 index, u16 ordinal, u16 offset; then in a word the logarithm of the alignment of what a
- * pointer points to (8 bits), the memory it points to (4), where the argument lies (6) and its size
- * (14), or in the wide form the size (16), alignment (8) and memory (8). Without `.ptr` in the PTX
- * the memory is 0. */
+/* u32 index, u16 ordinal, u16 offset; then in one word the logarithm of the pointee's alignment (8
+ * bits), its address space (4), the bank of the argument (6) and its size (14), or in the wide form
+ * the size (16), alignment (8) and address space (8). Without `.ptr` in the PTX the address space
+ * is 0. */
 static kdl_status read_cubin_param(const attribute *item, param_list *params) {
   if (item->size != 12)
     return kdl_malformed_at(item->offset, "EIATTR_KPARAM_INFO",

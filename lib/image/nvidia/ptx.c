@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * PTX: text that begins with `.version`, then `.target` (PTX ISA, "PTX Module Directives"). A NUL
- * ends it: drivers want one, and containers pad with them.
+ * ends it: drivers require one, and containers pad with them.
  */
 #include "lib/image/readers.h"
 
@@ -41,7 +41,7 @@ static bool ptx_starts_with(const scanner *s, const char *text) {
   return s->size - s->at >= length && memcmp(s->text + s->at, text, length) == 0;
 }
 
-/* Past blanks and comments; to the end where a comment does not end. */
+/* Skips blanks and comments; an unterminated comment extends to the end. */
 static void ptx_skip_blanks(scanner *s) {
   while (s->at < s->size) {
     const char *rest = s->text + s->at;
@@ -109,7 +109,7 @@ static bool ptx_parse_number(token t, size_t skip, uint32_t *out_number) {
   return true;
 }
 
-/* MAJOR.MINOR, which is a word and a directive to the scanner; *out_found is what stands there. */
+/* MAJOR.MINOR, which the scanner reads as a word and a directive; *out_found is the text found. */
 static bool ptx_read_version(scanner *s, uint32_t *out_major, uint32_t *out_minor,
                              token *out_found) {
   *out_found = ptx_next(s);
@@ -118,7 +118,7 @@ static bool ptx_read_version(scanner *s, uint32_t *out_major, uint32_t *out_mino
          minor.text[0] == '.';
 }
 
-/* The number is looked at too: the GNU assembler knows a `.version "TEXT"`. */
+/* Checks the number too: the GNU assembler has a `.version "TEXT"`. */
 bool kdl_ptx_begins(const void *head, size_t size) {
   scanner s = ptx_scan(head, size);
   uint32_t major, minor;
@@ -126,8 +126,8 @@ bool kdl_ptx_begins(const void *head, size_t size) {
   return ptx_token_is(ptx_next(&s), ".version") && ptx_read_version(&s, &major, &minor, &found);
 }
 
-/* Where the next directive of a name may stand, and the next string and comment before it. What
- * lies between is passed over: modules have millions of tokens, and few that matter. */
+/* The next possible position of a directive, and of the next string and comment before it.
+ * Everything between is skipped: modules have millions of tokens, few of which matter. */
 typedef struct {
   const char *word;
   size_t hit, quote, slash; /* s->size or later: none; before s->at: unknown */
@@ -151,7 +151,7 @@ static void look_ahead(const scanner *s, finder *f) {
   f->is_begun = true;
 }
 
-/* Past the next token that is the word; false where there is none. */
+/* Skips to after the next token that is the word; false where there is none. */
 static bool ptx_find(scanner *s, finder *f) {
   for (;;) {
     look_ahead(s, f);
@@ -219,8 +219,8 @@ kdl_status kdl_ptx_read_target(const uint8_t *data, size_t size, kdl_image_targe
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels and their parameters                                                                 */
 
-/* After an entry's name: whether a body follows its parameters and directives, or the `;` that
- * makes it a declaration. A .pragma before the body has a `;` of its own. */
+/* After an entry's name: whether a body follows its parameters and directives, or the `;` of a
+ * declaration. A .pragma before the body has its own `;`. */
 static bool has_body(scanner *s) {
   bool in_pragma = false;
   for (token t = ptx_next(s); t.length; t = ptx_next(s)) {
@@ -247,7 +247,7 @@ kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name
   return KDL_OK;
 }
 
-/* After `.extern .func`: the name, behind the result that may stand in parentheses. */
+/* After `.extern .func`: the name, after an optional result in parentheses. */
 static token function_name(scanner *s) {
   token t = ptx_next(s);
   if (!ptx_token_is(t, "("))
@@ -261,7 +261,7 @@ bool kdl_ptx_has_unresolved(const void *data, size_t size) {
   scanner s = ptx_scan(data, size);
   finder externs = {.word = ".extern"};
   while (ptx_find(&s, &externs)) {
-    token space = ptx_next(&s); /* .shared is memory that a launch gives */
+    token space = ptx_next(&s); /* .shared is dynamic group memory of the launch */
     if (ptx_token_is(space, ".global") || ptx_token_is(space, ".const"))
       return true;
     token name = ptx_token_is(space, ".func") ? function_name(&s) : space;
@@ -297,7 +297,7 @@ typedef struct {
   uint32_t align;
   bool has_type;
   bool is_array;
-  bool is_pointer; /* a .align behind .ptr is that of what it points to */
+  bool is_pointer; /* an .align after .ptr is that of the pointee */
 } declaration;
 
 static bool ptx_read_type(token t, declaration *d) {
@@ -340,7 +340,7 @@ static kdl_status read_array(scanner *s, declaration *d) {
   return d->size > UINT16_MAX ? ptx_unexpected(end, "[]", "at most 65535 bytes of it") : status;
 }
 
-/* Finishes what was read: what it may be, and where it lies by C's rules. */
+/* Completes the parameter: its kind, and its offset by C's layout rules. */
 static void ptx_layout_param(declaration *d, uint32_t pointer_size, uint64_t *end) {
   kdl_image_param *param = &d->param;
   uint64_t align = d->align ? d->align : 1;

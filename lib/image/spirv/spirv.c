@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* SPIR-V. What is read here stands before the first function, so that the code is never walked. */
+/* SPIR-V. Everything that is read here precedes the first function, so the code is never parsed. */
 #include "lib/image/readers.h"
 #include "lib/inspect/formats.h"
 #include "support/base/error.h"
@@ -123,7 +123,7 @@ kdl_status kdl_spirv_read_target(const uint8_t *data, size_t size, kdl_image_tar
       needs |= tokens_of(kdl_spirv_operand(&m, 1));
     if (m.opcode != KDL_SPIRV_OP_MEMORY_MODEL)
       continue;
-    write_tokens(needs, target->features); /* capabilities stand before it */
+    write_tokens(needs, target->features); /* capabilities precede it */
     status = kdl_spirv_expect(&m, "OpMemoryModel", 3);
     if (status != KDL_OK)
       return status;
@@ -173,7 +173,7 @@ kdl_status kdl_spirv_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
   kdl_status status = kdl_spirv_open(data, size, &m);
   if (status != KDL_OK)
     return status;
-  /* Names are packed from the low end of each word, so in a big-endian file they lie reversed. */
+  /* Names are packed from the low end of each word, so they are reversed in a big-endian file. */
   if (m.is_big_endian)
     return kdl_fail(KDL_UNSUPPORTED, "kernel names of big-endian SPIR-V cannot be read: expected "
                                      "a little-endian module, as every producer writes");

@@ -4,9 +4,9 @@
  * type those of its parameters. A structure that is passed by value is a pointer with the attribute
  * ByVal (Khronos, "OpenCL SPIR-V Environment Specification", "Kernels").
  *
- * Whatever an id means is found by walking the declarations, since nothing is allocated to index
- * them. What was found is kept in a small table, and the walks have a budget, so that a module that
- * is made to be slow is refused instead.
+ * Each id is found by scanning the declarations, because nothing is allocated for an index. Results
+ * are kept in a small table, and the scans have a budget, so that a module made to be slow is
+ * refused.
  */
 #include "lib/image/readers.h"
 #include "lib/inspect/formats.h"
@@ -55,7 +55,7 @@ typedef struct {
   uint32_t pointer_size;
   unsigned walks_left;
   unsigned measured_left;
-  unsigned depth_left; /* types that name themselves are not valid, and are seen */
+  unsigned depth_left; /* detects invalid recursive types */
   cached_declaration known[cache_size];
 } type_reader;
 
@@ -70,7 +70,7 @@ static kdl_status spend_budget(unsigned *left) {
 /* ------------------------------------------------------------------------------------------ */
 /* Finding                                                                                      */
 
-/* Where the result id stands: second in constants, first in types. */
+/* Whether the instruction declares the id, which is second in constants, first in types. */
 static bool declares(const kdl_spirv *m, uint32_t id) {
   bool is_type = (m->opcode >= op_type_int && m->opcode <= op_type_last_opencl) ||
                  m->opcode == op_untyped_pointer;
@@ -81,7 +81,7 @@ static bool declares(const kdl_spirv *m, uint32_t id) {
 static void seek_to(kdl_spirv *m, uint64_t start) {
   kdl_status status = KDL_OK;
   m->at = start;
-  kdl_spirv_next(m, &status); /* was walked over before */
+  kdl_spirv_next(m, &status); /* was scanned before */
 }
 
 /* The instruction that declares a type or a constant; its opcode is 0 where there is none. */
@@ -130,7 +130,7 @@ static uint64_t round_up(uint64_t value, uint64_t align) {
 
 static kdl_status spirv_measure(type_reader *t, uint32_t id, layout *out);
 
-/* Vectors of three take the place of four. */
+/* Vectors of three have the size of four. */
 static kdl_status measure_vector(type_reader *t, const kdl_spirv *m, layout *out) {
   uint64_t count = kdl_spirv_operand(m, 3);
   kdl_status status = spirv_measure(t, kdl_spirv_operand(m, 2), out);
@@ -189,7 +189,8 @@ static kdl_status measure_as(type_reader *t, const kdl_spirv *m, layout *out) {
   }
 }
 
-/* By OpenCL's rules for data types. What has no size, or more than 32 bits of it, gets 0. */
+/* By OpenCL's rules for data types. A type without a size, or with more than 32 bits of it, gets
+ * 0. */
 static kdl_status spirv_measure(type_reader *t, uint32_t id, layout *out) {
   kdl_spirv m;
   *out = (layout){0, 1};

@@ -10,21 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is read next. After a failure everything that is read is 0, and `status` says it. */
+/* The reader's position. After a failure all reads give 0, and `status` has the failure. */
 typedef struct {
   const uint8_t *data;
   size_t size, at;
-  const char *part; /* "slot", "kernel", "step", and its number */
+  const char *part; /* "slot", "kernel" or "step", with its number */
   uint32_t number;
   kdl_status status;
   kdl_seqfile *saved;
-  uint32_t fork_count, loop_count; /* that are open */
+  uint32_t fork_count, loop_count; /* open ones */
 } reader;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Fields                                                                                       */
 
-/* At the offset of the field, which is behind it where it was read. */
+/* `offset` is that of the field, which may have been read already. */
 static void reader_fail(reader *from, size_t offset, const char *field, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static void reader_fail(reader *from, size_t offset, const char *field, const char *format, ...) {
@@ -65,7 +65,7 @@ static uint64_t reader_u64(reader *from, const char *field) {
   return bytes ? kdl_load_u64(bytes) : 0;
 }
 
-/* From `least`, which it is after a failure, to `most`. */
+/* A number from `least` to `most`; `least` after a failure. */
 static uint32_t reader_u32_within(reader *from, const char *field, uint32_t least, uint32_t most) {
   uint32_t value = reader_u32(from, field);
   if (value >= least && value <= most)
@@ -75,7 +75,7 @@ static uint32_t reader_u32_within(reader *from, const char *field, uint32_t leas
   return least;
 }
 
-/* How many follow, of which each has at least `size` bytes. */
+/* A count of elements, each of at least `size` bytes. */
 static uint32_t reader_count(reader *from, const char *field, uint32_t most, size_t size) {
   uint32_t count = reader_u32_within(from, field, 0, most);
   if (count > (from->size - from->at) / size)
@@ -85,7 +85,7 @@ static uint32_t reader_count(reader *from, const char *field, uint32_t most, siz
   return from->status == KDL_OK ? count : 0;
 }
 
-/* With a NUL behind it, and none in it. */
+/* A text without NULs; a NUL is added. */
 static kdl_string reader_text(reader *from, const char *field, uint32_t least, uint32_t most) {
   size_t offset = from->at;
   uint32_t length = reader_u32_within(from, field, least, most);
@@ -103,7 +103,7 @@ static kdl_string reader_text(reader *from, const char *field, uint32_t least, u
   return text.data ? text : (kdl_string){"", 0};
 }
 
-/* Zeroed; NULL where nothing more is read. */
+/* Zeroed memory; NULL after a failure. */
 static void *reader_alloc(reader *from, size_t count, size_t size) {
   void *made = from->status == KDL_OK ? kdl_arena_alloc(&from->saved->memory, count * size) : NULL;
   if (made)
@@ -185,7 +185,7 @@ static void read_slots(reader *from) {
 
 enum { address_size = 8 };
 
-/* Sizes and signature say the same. */
+/* Sizes and signature must agree. */
 static void check_saved_signature(reader *from, const kdl_seqfile_kernel *kernel, size_t offset) {
   kdl_parse_error error = {0, ""};
   kdl_param param;
@@ -298,7 +298,7 @@ static void reader_memory(reader *from, const char *field, bool may_be_host, uin
                 operand_slot(from, operand)->bytes);
 }
 
-/* The size that an argument has; 0 after a failure. */
+/* The size of the argument; 0 after a failure. */
 static uint64_t reader_slot_argument(reader *from, kdl_operand *operand) {
   size_t offset = from->at;
   reader_slot(from, "argument", operand);
@@ -435,7 +435,7 @@ static void read_fill(reader *from, kdl_seqfile_copy *fill) {
                 fill->pattern_size, fill->bytes, fill->to.offset);
 }
 
-/* One deeper, where there may be one more. */
+/* Increments the depth, within the limit. */
 static void enter_nesting(reader *from, uint32_t *count, uint32_t limit) {
   if (from->status == KDL_OK && *count == limit)
     reader_fail(from, from->at - 4, "mark", "found more than %" PRIu32 " within one another",
@@ -448,7 +448,7 @@ static void require_open(reader *from, uint32_t count, const char *what) {
     reader_fail(from, from->at - 4, "mark", "found no %s that is open, expected one", what);
 }
 
-/* A loop lies in no branch, and no branch goes over its ends. */
+/* A branch must not contain a loop, nor cross its ends. */
 static void require_no_fork(reader *from) {
   if (from->status == KDL_OK && from->fork_count)
     reader_fail(from, from->at - 4, "mark", "found a fork that is open, expected it joined");
@@ -522,9 +522,9 @@ static void read_steps(reader *from) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The whole                                                                                    */
+/* Whole sequences                                                                              */
 
-/* The smallest of each, in bytes. */
+/* The least size of each, in bytes. */
 enum { min_slot_size = 16, min_kernel_size = 49, min_step_size = 4 };
 
 static void read_sequence_header(reader *from) {

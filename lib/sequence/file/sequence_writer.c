@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is written grows by doubling; after memory ran out nothing is added. */
+/* A buffer that grows by doubling; after a failed allocation nothing is added. */
 typedef struct {
   uint8_t *data;
   size_t size, capacity;
@@ -149,7 +149,7 @@ kdl_status kdl_seqfile_write(const kdl_seqfile *saved, void **out_data, size_t *
   writer to = {.data = NULL};
   write_u32(&to, KDL_SEQFILE_MAGIC);
   write_u32(&to, KDL_SEQFILE_VERSION);
-  write_u64(&to, 0); /* the size, once it is known */
+  write_u64(&to, 0); /* the size, set at the end */
   write_u32(&to, saved->slot_count);
   write_u32(&to, saved->kernel_count);
   write_u32(&to, saved->step_count);

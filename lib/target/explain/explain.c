@@ -19,7 +19,7 @@ static void print_capability(kdl_out *out, uint32_t arch) {
   kdl_out_format(out, "%u.%u", arch >> 8 & 0xff, arch & 0xff);
 }
 
-/* Of a CPU the base alone: what it has besides may fill lines. */
+/* For a CPU the base alone: its further features may fill lines. */
 static void print_device_arch(mismatch_ref m, kdl_out *out) {
   kdl_string arch = m->device->arch;
   if (kdl_family_class(m->device->family) != KDL_CLASS_GPU)
@@ -369,7 +369,7 @@ static void words_kind(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "the image is %s; the device's driver loads ",
                  kdl_image_kind_name((kdl_image_kind)m->image_rule->kind));
   for (unsigned kind = 1; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
-    if (kind != KDL_IMAGE_BITCODE && /* no driver does */
+    if (kind != KDL_IMAGE_BITCODE && /* no driver loads it */
         !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + kind)) {
       kdl_out_format(out, "%s%s", join, kdl_image_kind_name((kdl_image_kind)kind));
       join = ", ";
@@ -377,7 +377,7 @@ static void words_kind(mismatch_ref m, kdl_out *out) {
   }
 }
 
-/* The first few tell enough: a CPU's name may stand for fifty. */
+/* Prints only the first few: a CPU's name may imply fifty. */
 static void needs_tokens(mismatch_ref m, kdl_out *out, kdl_missing why) {
   enum { shown = 8 };
   kdl_feature_set all = kdl_mismatch_tokens(m, why);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reasons in words, with the values of the case, and what would help. */
+/* Reasons as text, with the values of the case, and how to fix them. */
 #ifndef KDL_TARGET_EXPLAIN_EXPLAIN_H
 #define KDL_TARGET_EXPLAIN_EXPLAIN_H
 
 #include "lib/target/target.h"
 
-/* An image and a device that do not fit, as they were described and as they were compiled. */
+/* An image and a device that do not match: descriptions and rules. */
 typedef struct kdl_mismatch {
   const kdl_image_desc *image;
   const kdl_image_rule *image_rule;
@@ -18,11 +18,11 @@ typedef struct kdl_mismatch {
  * the NUL. */
 size_t kdl_reason_words(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size);
 
-/* "rebuild without xnack or run with HSA_XNACK=1"; "" where nothing short of another image or
- * another device would help. */
+/* "rebuild without xnack or run with HSA_XNACK=1"; "" where only another image or device would
+ * help. */
 size_t kdl_reason_fix(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size);
 
-/* Why the image runs on no device, in words; false where its rule has no such fault. */
+/* Why the image runs on no device, as text; false where its rule has no fault. */
 bool kdl_image_fault_words(const kdl_image_desc *image, const kdl_image_rule *rule, char *buffer,
                            size_t size);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the words of a reason and the words of its fix have in common. */
+/* Shared by the texts of reasons and of fixes. */
 #ifndef KDL_TARGET_EXPLAIN_EXPLAIN_PARTS_H
 #define KDL_TARGET_EXPLAIN_EXPLAIN_PARTS_H
 
 #include "lib/target/explain/explain.h"
 
-/* Text that may come from a file; nothing in it may reach a terminal. */
+/* Prints text that may come from a file, without control characters. */
 void kdl_out_printable(kdl_out *out, kdl_string text);
 
 /* "12.9" */
 void kdl_out_version(kdl_out *out, uint32_t number);
 
-/* What the image says of its PTX, or else the least that its target implies. */
+/* The image's PTX version, or the least that its target implies. */
 uint32_t kdl_mismatch_ptx(const kdl_mismatch *mismatch);
 
 typedef enum kdl_missing { KDL_MISSING_LACKS, KDL_MISSING_OFF, KDL_MISSING_REFUSED } kdl_missing;
@@ -19,7 +19,7 @@ typedef enum kdl_missing { KDL_MISSING_LACKS, KDL_MISSING_OFF, KDL_MISSING_REFUS
 /* The tokens the image needs and the device does not have, for one of three reasons. */
 kdl_feature_set kdl_mismatch_tokens(const kdl_mismatch *mismatch, kdl_missing why);
 
-/* Writes a reason of a mismatch by its row of `writers`, or `plain` where that is NULL. */
+/* Writes a reason of a mismatch by `writer`, or as `plain` where that is NULL. */
 typedef void kdl_reason_writer(const kdl_mismatch *mismatch, kdl_out *out);
 size_t kdl_reason_write(const kdl_mismatch *mismatch, kdl_reason_writer *writer, const char *plain,
                         char *buffer, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What would make an image run that does not. */
+/* What would make an image run. */
 #include "lib/inspect/gpu_targets.h"
 #include "lib/target/explain/explain_parts.h"
 #include "lib/target/families/cpu.h"
@@ -21,7 +21,7 @@ static void fix_ptx_isa(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, " or build the PTX with an older toolkit");
 }
 
-/* Adds what runs on the device: its own cubin, or PTX that is plain. */
+/* Suggests what runs on the device: a cubin for it, or plain PTX. */
 static void fix_nvptx(mismatch_ref m, kdl_out *out) {
   uint32_t arch = m->device_rule->arch;
   unsigned number = (arch >> 8 & 0xff) * 10 + (arch & 0xff);

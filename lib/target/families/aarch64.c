@@ -14,8 +14,8 @@
 #define A(id) ((uint64_t)1 << KDL_AARCH64_##id)
 #define B(id) ((uint64_t)1 << (KDL_AARCH64_##id - 64))
 
-/* What each version makes mandatory of the features that have a token. BTI is not among them: its
- * instructions are hints, which CPUs without it pass over. */
+/* The mandatory features of each version, of those that have a token. BTI is not included: its
+ * instructions are hints, which other CPUs ignore. */
 #define V80_A (A(FP) | A(SIMD))
 #define V81_A (V80_A | A(CRC) | A(LSE) | A(RDM))
 #define V82_A (V81_A | A(DPB))
@@ -40,9 +40,9 @@
 #define N3_A (N2_A | V87_A | A(RNG))
 #define AMPERE1_A (V86_A | CRYPTO_A | A(SHA3) | A(FP16) | A(FP16FML) | A(RNG))
 
-/* Arm ARM, "Armv8-A and Armv9-A architecture extensions"; CPUs: what clang and gcc may use under
- * -mcpu=NAME. Versions whose mandatory features have no tokens here are left out: an image built
- * for one is refused, not trusted. */
+/* Arm ARM, "Armv8-A and Armv9-A architecture extensions"; CPUs: what clang and gcc may use with
+ * -mcpu=NAME. Versions with mandatory features that have no token are omitted, so that images for
+ * them are refused. */
 /* NOLINTBEGIN(misc-redundant-expression): sets that are joined may overlap. */
 static const kdl_cpu_base bases[] = {
     {"armv8-a", {{V80_A, 0}}},

@@ -31,8 +31,8 @@
 enum { none = KDL_AMDGCN_NO_GENERIC };
 enum { g9, g9_4, g10_1, g10_3, g11, g11_7, g12, g12_5, g13 };
 
-/* AMDGPUUsage, "Processors"; LLVM, ELF.h and AMDGPUTargetParser. In order of version: the search
- * relies on it. gfx940 and gfx941 were removed from LLVM 20; their code objects are still about. */
+/* AMDGPUUsage, "Processors"; LLVM, ELF.h and AMDGPUTargetParser. Sorted by version, which the
+ * search needs. LLVM 20 removed gfx940 and gfx941; their code objects still exist. */
 static const kdl_amdgcn_processor processors[] = {
     /* name, version, MACH, xnack, sramecc, line, generation, generic, its version, tokens */
     {"gfx600", 0x600, 0x20, false, false, "gcn", 0, none, 0, GFX6},
@@ -91,7 +91,7 @@ static const kdl_amdgcn_processor processors[] = {
     {"gfx1310", 0xd10, 0x50, false, false, "", 0, g13, 1, RDNA2},
 };
 
-/* By row number, which is what a processor's `generic` says. */
+/* A processor's `generic` is an index into this table. */
 static const kdl_amdgcn_processor generics[] = {
     [g9] = {"gfx9-generic", 0, 0x51, true, false, "gcn", 0, g9, 1, 0},
     [g9_4] = {"gfx9-4-generic", 0, 0x5f, true, true, "cdna", 0, g9_4, 1, 0},
@@ -240,7 +240,7 @@ void kdl_amdgcn_min_range(const kdl_amdgcn_processor *processor, uint32_t *out_l
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-/* Returns how many settings the target ID names: the more, the closer the fit. */
+/* Returns the number of settings in the target ID: the more, the closer the fit. */
 static unsigned add_settings(const kdl_amdgcn_id *id, kdl_image_rule *rule) {
   unsigned named = 0;
   if (id->xnack != KDL_AMDGCN_ANY) {
@@ -320,8 +320,8 @@ bool kdl_amdgcn_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_f
     return kdl_parse_fail(out_error, 0, "a device's own processor, not a generic one");
   rule->arch = kdl_amdgcn_arch(processor);
   has->word[0] |= processor->tokens;
-  /* A device always has a definite setting. Where the description does not say, it is the one a
-   * driver reports unless told otherwise: xnack off, sramecc on. */
+  /* A device always has a definite setting. The default is that of drivers: xnack off, sramecc
+   * on. */
   if (processor->has_xnack)
     kdl_feature_add(has, id.xnack == KDL_AMDGCN_ON ? KDL_NEED_XNACK_ON : KDL_NEED_XNACK_OFF);
   if (processor->has_sramecc)

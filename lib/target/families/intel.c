@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Intel GPUs. Native code is made for one IP version and runs on that one; SPIR-V runs on all.
- * ocloc can build one binary for several products; what such a binary promises is not documented,
- * so nothing is assumed of it. Sources: docs/targets.md, section Intel.
+ * Intel GPUs. Native code is for one IP version and runs on that one; SPIR-V runs on all. ocloc can
+ * build one binary for several products; the guarantees of such a binary are not documented, so
+ * none are assumed. Sources: docs/targets.md, section Intel.
  */
 #include "lib/inspect/gpu_targets.h"
 
@@ -32,7 +32,7 @@ static const struct {
     {"cri", {35, 11, 0}},
 };
 
-/* Which tokens hold from which release to which. What is not here a driver must report itself. */
+/* The tokens of ranges of releases. Drivers must report other tokens. */
 #define RELEASE(architecture, release) ((uint32_t)(architecture) << 8 | (release))
 #define LAST UINT16_MAX
 

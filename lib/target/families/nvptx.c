@@ -28,8 +28,8 @@ static const uint16_t tegra[] = {
     CC(11, 0), /* Thor */
 };
 
-/* Since CUDA 13.2 Orin's driver takes the binaries of Arm servers: PyTorch's table of which code
- * runs where (torch/cuda/__init__.py, pytorch/pytorch#186285). */
+/* Since CUDA 13.2 Orin's driver takes the binaries of Arm servers: PyTorch's compatibility table
+ * (torch/cuda/__init__.py, pytorch/pytorch#186285). */
 static const uint16_t orin = CC(8, 7);
 static const uint32_t orin_is_desktop = KDL_VERSION_OF(13, 2);
 
@@ -89,8 +89,8 @@ static const struct {
     {KDL_VERSION_OF(13, 4), PTX(9, 4)},
 };
 
-/* Which tokens hold from which compute capability to which (CUDA C++ Programming Guide, "Compute
- * Capabilities"; PTX ISA, "Target ISA Notes" of the instructions named in gpu_features.def). */
+/* The tokens of ranges of compute capabilities (CUDA C++ Programming Guide, "Compute Capabilities";
+ * PTX ISA, "Target ISA Notes" of the instructions named in gpu_features.def). */
 static const struct {
   uint8_t feature;
   uint16_t from, to;
@@ -212,7 +212,8 @@ uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx) {
   return 0;
 }
 
-/* One bit for each minor version from 6.0 on; one for all before, and the last for all behind. */
+/* One bit per minor version from 6.0 on, one for all earlier versions, and the last for all later
+ * ones. */
 static unsigned ptx_bit(uint32_t ptx) {
   uint32_t major = ptx >> 16;
   uint32_t minor = ptx & 0xffff;
@@ -226,7 +227,7 @@ static unsigned ptx_bit(uint32_t ptx) {
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-/* Asked of every image of every library: the usual "sm_NN" is told without reading a number. */
+/* Called for every image of every library: handles the usual "sm_NN" without parsing a number. */
 bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch) {
   size_t at = sizeof "sm_" - 1;
   if (arch.length == 5 && memcmp(arch.data, "sm_", 3) == 0 && arch.data[3] >= '1' &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * RISC-V. What Linux distributions are built for, rv64gc, is the least; an image may run where the
- * kernel reports every extension beyond it that the image was built with. Sources: docs/targets.md,
+ * RISC-V. The minimum is rv64gc, which Linux distributions are built for. An image may run where
+ * the kernel reports all further extensions that it was built with. Sources: docs/targets.md,
  * section RISC-V.
  */
 #include "lib/inspect/targets.h"
@@ -14,7 +14,7 @@
 #define RVA22 (A(ZBA) | A(ZBB) | A(ZBS) | A(ZFHMIN))
 #define RVA23 (RVA22 | A(V) | A(ZVFHMIN) | A(ZVBB) | A(ZICOND) | A(ZFA))
 
-/* RISC-V Profiles: what each makes mandatory of the extensions that have a token. */
+/* RISC-V Profiles: the mandatory extensions of each, of those that have a token. */
 static const kdl_cpu_base bases[] = {
     {"rv64gc", {{0, 0}}},
     {"rv64gcv", {{A(V), 0}}},
@@ -30,7 +30,7 @@ static const kdl_cpu_base bases[] = {
     {"", {{0, 0}}},
 };
 
-/* Extensions that every such CPU has, or that are part of those above; compilers list them. */
+/* Extensions that every rv64gc CPU has, or that are part of those above; compilers list them. */
 static bool is_implied(kdl_string name, kdl_feature_set *set) {
   (void)set;
   static const char *const names[] = {"zicsr",  "zifencei", "zicntr", "zihpm",  "zmmul",   "zaamo",

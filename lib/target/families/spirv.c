@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * SPIR-V, for any driver that takes it: by the module's version and its addressing, and by the
- * tokens that stand for capabilities; and OpenCL C. Sources: docs/targets.md, section SPIR-V.
+ * SPIR-V, for any driver that takes it: matched by version, addressing model, and tokens for
+ * capabilities. Also OpenCL C. Sources: docs/targets.md, section SPIR-V.
  */
 #include "lib/target/requirements.h"
 
 enum { newest_minor = 15 };
 
-/* Any device whose driver compiles it: the range is all of them, the kind decides. */
+/* Runs on any device whose driver compiles it: the range covers all, the kind decides. */
 static void source_image(kdl_image_rule *rule) {
   rule->form = KDL_FORM_CL;
   kdl_rule_arch(rule, 0, UINT32_MAX);
   kdl_rule_rank(rule, KDL_TIER_SOURCE, 0);
 }
 
-/* Where the metadata does not name features, the module's capabilities do. */
+/* Without features in the metadata, the module's capabilities count. */
 static void add_capabilities(const kdl_image_desc *desc, kdl_image_rule *rule) {
   for (size_t i = 0; i < desc->pair_count; ++i) {
     if (kdl_text_is(desc->pairs[i].key, "requires_features"))

@@ -19,11 +19,11 @@
 #define V3_A                                                                                       \
   (V2_A | A(AVX) | A(AVX2) | A(BMI1) | A(BMI2) | A(F16C) | A(FMA) | A(LZCNT) | A(MOVBE) |          \
    A(OSXSAVE))
-#define V3_B B(XSAVE) /* which OSXSAVE implies; the psABI names just that */
+#define V3_B B(XSAVE) /* implied by OSXSAVE, the only one that the psABI lists */
 #define V4_A (V3_A | A(AVX512F) | A(AVX512BW) | A(AVX512CD) | A(AVX512DQ) | A(AVX512VL))
 
-/* CPUs: what clang and gcc may use under -march=NAME, as far as it is more than a hint to the CPU
- * or an instruction for operating systems. Each is written as what it adds to another. */
+/* CPUs: what clang and gcc may use with -march=NAME, without hints and instructions for operating
+ * systems. Each is defined by what it adds to another. */
 #define CORE2_A (V1_A | A(SSE3) | A(SSSE3) | A(CMPXCHG16B) | A(LAHF_SAHF))
 #define SANDYBRIDGE_A (V2_A | A(AVX) | A(OSXSAVE))
 #define SANDYBRIDGE_B (B(PCLMUL) | B(XSAVE) | B(XSAVEOPT))

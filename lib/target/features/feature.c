@@ -40,9 +40,9 @@ static const token riscv_tokens[] = {
 #undef KDL_RISCV_FEATURE
 };
 
-/* Other names: what compilers and kernels call the same thing, and the tokens of GPUs that have a
- * counterpart on this CPU. "int8_dot" has none on x86-64: AVX-VNNI and AVX512-VNNI both would do,
- * and an image is built for one of them. */
+/* Aliases: names of compilers and kernels, and tokens of GPUs with a counterpart on this CPU.
+ * "int8_dot" has none on x86-64: AVX-VNNI and AVX512-VNNI would both do, and an image is built for
+ * one of them. */
 static const token x86_aliases[] = {
     {"cx16", "", KDL_X86_CMPXCHG16B},  {"sahf", "", KDL_X86_LAHF_SAHF},
     {"x87", "", KDL_X86_FPU},          {"abm", "", KDL_X86_LZCNT},
@@ -64,8 +64,8 @@ static const token aarch64_aliases[] = {
     {"int64", "", KDL_AARCH64_FP},
 };
 
-/* Rows may stand in any order that closes in one pass from the highest bit to the lowest: what a
- * row implies is always below it. */
+/* One pass from the highest bit to the lowest computes the closure: the tokens that a row implies
+ * are below it. */
 #define LOW(id) ((uint64_t)1 << (id))
 #define HIGH(id) ((uint64_t)1 << ((id) - 64))
 #define NO_HIGH 0
@@ -187,7 +187,7 @@ static const struct {
   size_t alias_count;
   const implication *implied;
   size_t implied_count;
-  uint64_t second_word; /* which bits of it are tokens */
+  uint64_t second_word; /* mask of its bits that are tokens */
 } classes[KDL_CLASS_COUNT] = {
     [KDL_CLASS_GPU] = {TABLE(gpu_tokens), NULL, 0, NULL, 0, 0},
     [KDL_CLASS_X86] = {TABLE(x86_tokens), TABLE(x86_aliases), TABLE(x86_implied),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the library alone asks of features: what they imply and mean, and how a CPU is asked. */
+/* Features, for the library only: implications, meanings, and detection on CPUs. */
 #ifndef KDL_TARGET_FEATURES_FEATURE_H
 #define KDL_TARGET_FEATURES_FEATURE_H
 
@@ -9,13 +9,13 @@ static inline kdl_feature_set kdl_feature_common(kdl_feature_set a, kdl_feature_
   return (kdl_feature_set){{a.word[0] & b.word[0], a.word[1] & b.word[1]}};
 }
 
-/* What a token means, where its name does not say; "" otherwise. */
+/* The meaning of a token, if its name does not show it; else "". */
 const char *kdl_feature_meaning(kdl_feature_class which, unsigned bit);
 
-/* Adds what the set's tokens imply: AVX-512 has AVX2, SVE2 has SVE. */
+/* Adds the tokens that the set's tokens imply: AVX-512 has AVX2, SVE2 has SVE. */
 void kdl_feature_close(kdl_feature_class which, kdl_feature_set *set);
 
-/* How a CPU's features are found out: tables for the code that asks the CPU. */
+/* Tables for detecting a CPU's features. */
 typedef struct kdl_x86_probe {
   uint8_t feature; /* bit in the set */
   uint8_t subleaf;
@@ -34,7 +34,7 @@ typedef struct kdl_aarch64_probe {
 const kdl_x86_probe *kdl_x86_probes(size_t *out_count);
 const kdl_aarch64_probe *kdl_aarch64_probes(size_t *out_count);
 
-/* The tokens that a word of riscv_hwprobe's key IMA_EXT_0 stands for. */
+/* The tokens for the bits of riscv_hwprobe's key IMA_EXT_0. */
 kdl_feature_set kdl_riscv_probed(uint64_t extensions);
 
 #endif

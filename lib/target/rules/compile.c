@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* From descriptions to rules: finds the family, lets it read the arch, and adds the metadata. */
+/* Compiles descriptions into rules: finds the family, lets it read the arch, and adds the
+ * metadata. */
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "lib/target/requirements.h"
@@ -22,7 +23,7 @@ static bool unknown_device(const kdl_device_desc *desc, kdl_device_rule *rule, k
 static const struct {
   const char *name;
   kdl_feature_class features;
-  /* How the arch of an image is read, and that of a device. */
+  /* Read the arch of an image and of a device. */
   kdl_family_image *image;
   kdl_family_device *device;
 } families[KDL_FAMILY_COUNT] = {
@@ -121,9 +122,9 @@ static kdl_target_family family_of_kind(kdl_image_kind kind) {
   }
 }
 
-/* The kind is surer than the triple, which is surer than the arch: kinds come from the image's own
- * first bytes. Two kinds leave room: SPIR-V may be AMD's, and native Intel code is packed under the
- * triple of SPIR-V. */
+/* The kind is more reliable than the triple, because it comes from the image's first bytes, and the
+ * triple more than the arch. Two kinds are ambiguous: SPIR-V may be AMD's, and native Intel code is
+ * packed under the triple of SPIR-V. */
 static kdl_target_family family_of(const kdl_image_desc *desc, kdl_image_rule *rule) {
   kdl_target_family by_kind = family_of_kind(desc->kind);
   kdl_target_family by_triple = kdl_family_of_triple(desc->triple);
@@ -147,7 +148,7 @@ static kdl_target_family family_of(const kdl_image_desc *desc, kdl_image_rule *r
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-/* Returns the features that the metadata asks for. */
+/* Returns the features that the metadata requires. */
 static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule) {
   kdl_metadata metadata;
   kdl_metadata_read(desc->pairs, desc->pair_count,
@@ -215,7 +216,7 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
 }
 
 bool kdl_match_may_run(kdl_image_kind kind, kdl_string arch, const kdl_device_rule *device) {
-  if (kind == KDL_IMAGE_UNKNOWN || kind == KDL_IMAGE_OBJECT) /* which a rule makes precise */
+  if (kind == KDL_IMAGE_UNKNOWN || kind == KDL_IMAGE_OBJECT) /* made precise by the rule */
     return true;
   if (kdl_feature_has(device->lacks, KDL_NEED_KIND + (unsigned)kind))
     return false;
@@ -254,7 +255,7 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
   if (!kdl_feature_parse(which, desc->refused, &rule.refused, &parse))
     return device_fail(out_error, "refused", desc->refused, parse);
   if (family == KDL_FAMILY_INTEL || family == KDL_FAMILY_SPIRV) {
-    /* Where nothing is known of a driver, it may have all that a module asks for. */
+    /* A driver without known features is assumed to have all that a module requires. */
     bool is_known = family == KDL_FAMILY_INTEL || desc->features.length;
     kdl_feature_join(&has, kdl_capabilities(is_known ? has.word[0] : UINT64_MAX));
   }

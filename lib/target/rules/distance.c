@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Of the images that do not run on a device, which is nearest to it. */
+/* The distance of images that do not run on a device. */
 #include "lib/inspect/gpu_targets.h"
 #include "lib/target/requirements.h"
 
@@ -9,7 +9,7 @@ static uint32_t apart(uint32_t a, uint32_t b) {
   return a > b ? a - b : b - a;
 }
 
-/* From the nearest member of a generic processor's. */
+/* The distance to the nearest member of a generic processor. */
 static uint32_t from_generic(const kdl_image_rule *image, const kdl_device_rule *device) {
   uint32_t nearest = UINT32_MAX;
   const kdl_amdgcn_processor *row;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reads the reasons out of the compares that failed. */
+/* Derives the reasons from the comparisons that failed. */
 #include "lib/target/requirements.h"
 
 static const kdl_reason_row reason_rows[] = {
@@ -82,7 +82,7 @@ static uint64_t amdgcn_reasons(const kdl_image_rule *image, const kdl_device_rul
     reasons |= KDL_REASON(NOT_IN_GENERIC);
   if (!in_range)
     reasons |= KDL_REASON(WRONG_ARCH);
-  if (!reasons) { /* the settings and versions of another processor say nothing */
+  if (!reasons) { /* settings and versions matter only on the right processor */
     if (has_any(missing, KDL_NEED_XNACK_ON, KDL_NEED_XNACK_OFF))
       reasons |= KDL_REASON(XNACK_MISMATCH);
     if (has_any(missing, KDL_NEED_SRAMECC_ON, KDL_NEED_SRAMECC_OFF))
@@ -139,14 +139,14 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
   uint64_t reasons = image->faults;
   if (image->family == KDL_FAMILY_NONE)
     return reasons;
-  /* Source has no vendor: whether it runs is whether the driver has a compiler for it. */
+  /* Source code has no vendor: it runs if the driver has a compiler for it. */
   if (image->form == KDL_FORM_CL && kdl_feature_has(device->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
     return reasons | KDL_REASON(KIND_NOT_LOADABLE);
   if (!is_same_family(image, device))
     return reasons | (is_host_family(image->family) && is_host_family(device->family)
                           ? KDL_REASON(WRONG_ARCH)
                           : KDL_REASON(WRONG_VENDOR));
-  /* Where the arch cannot be read there is nothing to compare. */
+  /* An arch that cannot be read has nothing to compare. */
   if (image->form == KDL_FORM_NONE)
     return reasons;
   bool in_range = device->arch >= image->arch_lo && device->arch <= image->arch_hi;

@@ -41,7 +41,7 @@ static bool is_token_character(char c) {
   return (c >= 'a' && c <= 'z') || kdl_is_digit(c) || c == '_' || c == '-' || c == '.';
 }
 
-/* Whether the value is a list of tokens at all, known or not. */
+/* Whether the value is a list of tokens, known or not. */
 static bool check_token_list(kdl_string value, kdl_parse_error *out_error) {
   bool in_token = false;
   for (size_t at = 0; at < value.length; ++at) {

@@ -12,7 +12,7 @@ static uint32_t argument_word_count(const kdl_argument *argument) {
   return (argument->size + 7) / 8;
 }
 
-/* Gives the arguments of one size the next slots, a word each. */
+/* Assigns the next slots, of one word each, to the arguments of one size. */
 static uint16_t assign_size(kdl_argument_list *list, uint32_t size, uint32_t *slot) {
   uint32_t first = *slot;
   for (uint32_t i = 0; i < list->count; ++i) {
@@ -53,7 +53,7 @@ void kdl_argument_list_free(kdl_argument_list *list) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* What was given last                                                                          */
+/* Cached values                                                                                */
 
 static size_t compared_count(const kdl_argument_list *list) {
   return (size_t)list->wide_count + list->word_count;
@@ -77,7 +77,7 @@ void kdl_argument_cache_init(kdl_argument_cache *cache, const kdl_argument_list 
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Giving                                                                                       */
+/* Setting                                                                                      */
 
 /* One launch. */
 typedef struct {
@@ -85,7 +85,7 @@ typedef struct {
   const kdl_argument_list *list;
   void *handle;
   const kdl_args *args;
-  bool is_verified; /* it is known of all memory whose it is, and it is libkdl's */
+  bool is_verified; /* all memory arguments are known to be libkdl's */
 } argument_update;
 
 __attribute__((cold)) static kdl_status argument_refused(const argument_update *g, size_t index,
@@ -154,7 +154,7 @@ static kdl_status set_words(argument_update *g) {
   return KDL_OK;
 }
 
-/* Addresses may be other memory by now. */
+/* The same addresses may now be other memory. */
 static void invalidate_memory(const argument_update *g) {
   const kdl_argument_cache *cache = g->cache;
   for (kdl_cached_word *word = cache->words; word != cache->wide_end; ++word) {
@@ -163,7 +163,8 @@ static void invalidate_memory(const argument_update *g) {
   }
 }
 
-/* One of another size, or of a size that the caller has to tell, which is not remembered. */
+/* Sets an argument of another size, or of a size that only the caller knows, which is not
+ * cached. */
 static kdl_status set_other(const argument_update *g, size_t index) {
   const kdl_argument_list *list = g->list;
   const kdl_argument *argument = &list->arguments[index];
@@ -213,7 +214,7 @@ static kdl_status set_group_memory(const argument_update *g, uint32_t size) {
 
 kdl_status kdl_argument_cache_set(kdl_argument_cache *cache, const kdl_argument_list *list,
                                   void *handle, const kdl_args *args, uint32_t group_memory) {
-  /* Read before memory is given: what is freed or allocated meanwhile shows the next time. */
+  /* Read before memory is set, so that a concurrent free or allocation shows the next time. */
   uint64_t generation = atomic_load_explicit(&list->ranges->generation, memory_order_relaxed);
   uint64_t serial = atomic_load_explicit(&list->ranges->serial, memory_order_relaxed);
   argument_update g = {cache, list, handle, args, .is_verified = true};

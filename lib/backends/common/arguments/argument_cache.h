@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * For drivers that take a kernel's arguments one by one before a launch: they are remembered, and
- * only those that differ from the last launch's are given again.
+ * A cache of kernel arguments, for drivers that take them one by one before a launch: only those
+ * that differ from the last launch are set again.
  *
- * A driver may look up what memory an address or a handle stands for when it is given, and keep
- * that. So memory counts as unchanged only where it was libkdl's when it was given and none was
- * freed since: the same address may be other memory by now. Whose memory it is, is looked up when
- * it is given the second time in a row, so that buffers that take turns cost no look-up. Memory
- * of the caller's own is given every time.
+ * A driver may look up the memory of an address or handle when the argument is set, and keep the
+ * result. So a memory argument counts as unchanged only if it was libkdl's memory when it was set,
+ * and nothing was freed since: the same address may now be other memory. Whether memory is libkdl's
+ * is looked up when the same address is set the second time in a row, so that alternating buffers
+ * cost no lookup. The caller's own memory is set every time.
  */
 #ifndef KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
 #define KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
@@ -23,74 +23,74 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-/* How a driver is given arguments: its errors are numbers, 0 is none. */
+/* The driver's functions that set arguments; they return its errors, 0 for none. */
 typedef struct kdl_argument_setter {
   const char *backend;
   const kdl_backend_services *services;
   int (*value)(void *handle, uint32_t index, size_t size, const void *value);
   int (*memory)(const void *device, void *handle, uint32_t index, uint64_t word);
-  /* Records that one of them failed. */
+  /* Records a failure of one of them. */
   kdl_status (*report_error)(const void *device, int error, bool is_memory, size_t index,
                              const char *kernel);
 } kdl_argument_setter;
 
-/* A kernel, as far as its arguments go. */
+/* The arguments of a kernel. */
 typedef struct kdl_argument_list {
   const kdl_argument_setter *setter;
-  const void *device; /* the setter's, and its number */
+  const void *device; /* for the setter, and its ordinal */
   uint32_t ordinal;
-  uint32_t count; /* of arguments */
-  uint32_t
-      group_index; /* the driver's, for group memory; KDL_NO_GROUP_MEMORY where it takes none */
+  uint32_t count;                  /* number of arguments */
+  uint32_t group_index;            /* the driver's index of group memory, or KDL_NO_GROUP_MEMORY */
   uint16_t wide_count, word_count; /* arguments of eight and of four bytes */
-  uint32_t other_words;            /* that those of other sizes take */
-  bool has_others; /* of another size, which a launch does not compare, or of none that is known */
+  uint32_t other_words;            /* words of arguments of other sizes */
+  bool has_others; /* has arguments of another or unknown size, which a launch does not compare */
   kdl_argument *arguments;
   kdl_ranges *ranges;
   const char *name;
   kdl_params params;
 } kdl_argument_list;
 
-/* Keeps what was learnt of the arguments. False when out of memory; to be freed in either case. */
+/* Copies the description of the arguments. False when out of memory; free the list in either
+ * case. */
 bool kdl_argument_list_init(kdl_argument_list *list, const kdl_arguments *learnt);
 void kdl_argument_list_free(kdl_argument_list *list);
 
 /* ------------------------------------------------------------------------------------------ */
-/* What was given last                                                                          */
+/* Cached values                                                                                */
 
-/* An argument of eight or four bytes as it was given last, beside where to find the next one. */
+/* The last value of an argument of eight or four bytes. */
 typedef struct kdl_cached_word {
   uint64_t value;
-  uint32_t index;    /* among the arguments of the launch */
+  uint32_t index;    /* index in the arguments of the launch */
   uint32_t validity; /* KDL_CACHED_ */
 } kdl_cached_word;
 
 enum {
-  KDL_CACHED_INVALID = 0,    /* or not to be relied upon */
-  KDL_CACHED_UNVERIFIED = 1, /* memory of which it is not known yet whose it is */
+  KDL_CACHED_INVALID = 0,    /* not set, or unreliable */
+  KDL_CACHED_UNVERIFIED = 1, /* memory of unknown owner */
   KDL_CACHED_VALID = 2,
 };
 
-/* First those of eight bytes, then those of four, so that a launch compares without asking for
+/* Arguments of eight bytes first, then those of four, so that a launch compares without checking
  * sizes. */
 typedef struct kdl_argument_cache {
-  uint64_t repeatable; /* in this generation of memory the arguments stand where no word differs;
-                          0: in none */
+  uint64_t
+      repeatable; /* the generation of memory in which equal words mean equal arguments; 0: none */
   const kdl_cached_word *wide_end, *word_end;
-  uint64_t generation; /* of memory, when it was given */
-  uint64_t serial;     /* the last of libkdl's allocations then */
+  uint64_t generation; /* of memory, when the arguments were set */
+  uint64_t serial;     /* serial of libkdl's last allocation then */
   uint32_t group_memory;
-  bool complete; /* every argument has been given */
+  bool complete; /* every argument was set */
   kdl_cached_word *words;
-  uint64_t *others; /* the values of other sizes, behind the words */
+  uint64_t *others; /* values of other sizes, after the words */
 } kdl_argument_cache;
 
-/* How many values of such a kernel are kept, and where. All begins as zeros. */
+/* The number of cached values of a kernel, and where they are stored. Initially zero. */
 size_t kdl_argument_cache_value_count(const kdl_argument_list *list);
 void kdl_argument_cache_init(kdl_argument_cache *cache, const kdl_argument_list *list,
                              uint64_t *values);
 
-/* Gives what differs. `handle` is the driver's kernel. */
+/* Sets the arguments that differ. `handle` is the driver's kernel. */
 kdl_status kdl_argument_cache_set(kdl_argument_cache *cache, const kdl_argument_list *list,
                                   void *handle, const kdl_args *args, uint32_t group_memory);
 
@@ -113,7 +113,7 @@ static inline bool kdl_half_matches(const kdl_cached_word *word, const void *con
   return half == (uint32_t)word->value;
 }
 
-/* Whether no argument of eight or four bytes differs from what was given. */
+/* Whether no argument of eight or four bytes differs from its last value. */
 static inline __attribute__((always_inline)) bool
 kdl_argument_cache_matches(const kdl_argument_cache *cache, const void *const *pointers) {
   const kdl_cached_word *word = cache->words;
@@ -128,8 +128,7 @@ kdl_argument_cache_matches(const kdl_argument_cache *cache, const void *const *p
   return true;
 }
 
-/* The same where the compiler knows how many there are, and writes them out: half the
- * instructions. */
+/* The same for constant counts, which the compiler unrolls: half the instructions. */
 static inline __attribute__((always_inline)) bool kdl_words_match(const kdl_cached_word *words,
                                                                   unsigned wide_count,
                                                                   unsigned word_count,
@@ -147,7 +146,8 @@ static inline __attribute__((always_inline)) bool kdl_words_match(const kdl_cach
   return true;
 }
 
-/* How many arguments of eight bytes, and of four, kernels have that are launched so: most do. */
+/* The most arguments of eight bytes, and of four, for which there are unrolled entries; most
+ * kernels have fewer. */
 enum { KDL_MAX_UNROLLED = 4 };
 #define KDL_EACH_UNROLLED(entry)                                                                   \
   entry(0, 1) entry(0, 2) entry(0, 3) entry(0, 4) entry(1, 0) entry(1, 1) entry(1, 2) entry(1, 3)  \
@@ -155,8 +155,8 @@ enum { KDL_MAX_UNROLLED = 4 };
           entry(3, 1) entry(3, 2) entry(3, 3) entry(3, 4) entry(4, 0) entry(4, 1) entry(4, 2)      \
               entry(4, 3) entry(4, 4)
 
-/* An entry for each of them, of a backend's launch_few(head, desc, args, queue, wide_count,
- * word_count), and its place in a table of entries by these counts. */
+/* Defines the unrolled entries from a backend's launch_few(head, desc, args, queue, wide_count,
+ * word_count), and a table of them by these counts. */
 #define KDL_UNROLLED_ENTRY(wide_count, word_count)                                                 \
   static kdl_status launch_##wide_count##_##word_count(const kdl_kernel_head *head,                \
                                                        const kdl_launch_desc *desc,                \
@@ -171,8 +171,8 @@ static inline bool kdl_argument_list_is_unrolled(const kdl_argument_list *list) 
          list->word_count <= KDL_MAX_UNROLLED;
 }
 
-/* The function that gives a kernel its entry: one of those, or the backend's launch_bare or
- * launch_many. */
+/* Defines the function that selects a kernel's entry: an unrolled one, or the backend's launch_bare
+ * or launch_many. */
 #define KDL_UNROLLED_SELECTOR(name)                                                                \
   kdl_launch_entry *name(const kdl_argument_list *list) {                                          \
     static kdl_launch_entry *const few[KDL_MAX_UNROLLED + 1][KDL_MAX_UNROLLED + 1] = {             \
@@ -181,7 +181,7 @@ static inline bool kdl_argument_list_is_unrolled(const kdl_argument_list *list) 
                                                : launch_many;                                      \
   }
 
-/* Zero where 16 bytes are those that were remembered, at an address that 16 divides. */
+/* Zero if 16 bytes equal the cached ones, which are aligned to 16. */
 static inline __attribute__((always_inline)) uint64_t kdl_differ_16(const void *bytes,
                                                                     const void *remembered) {
 #if defined(__SSE2__)
@@ -193,7 +193,7 @@ static inline __attribute__((always_inline)) uint64_t kdl_differ_16(const void *
 #endif
 }
 
-/* The same of 32. */
+/* The same for 32 bytes. */
 static inline __attribute__((always_inline)) uint64_t kdl_differ_32(const void *bytes,
                                                                     const void *remembered) {
 #if defined(__SSE2__)

@@ -29,7 +29,7 @@ static kdl_argument_kind argument_kind_of(kdl_image_param_kind kind) {
   return KDL_ARGUMENT_UNKNOWN;
 }
 
-/* Numbers are as aligned as they are large; structures may be less so. */
+/* Numbers are aligned to their size; structures may be less aligned. */
 static int apply_image_param(void *user, const kdl_image_param *param) {
   kdl_arguments *arguments = user;
   if (param->index >= arguments->count)
@@ -37,7 +37,8 @@ static int apply_image_param(void *user, const kdl_image_param *param) {
   kdl_argument *argument = &arguments->list[param->index];
   bool is_number = param->kind == KDL_IMAGE_PARAM_INTEGER || param->kind == KDL_IMAGE_PARAM_FLOAT;
   if (argument->kind == KDL_ARGUMENT_UNKNOWN) {
-    /* PTX without .ptr: a number to the driver, whatever the kernel makes of it. */
+    /* PTX without .ptr: the driver treats it as a number, even if the kernel uses it as a
+     * pointer. */
     bool is_bytes = param->kind == KDL_IMAGE_PARAM_BYTES;
     argument->undeclared = is_bytes && param->size == address_size;
     argument->kind =
@@ -63,7 +64,7 @@ void kdl_arguments_read_image(kdl_arguments *arguments, const kdl_module_image *
 /* ------------------------------------------------------------------------------------------ */
 /* The signature                                                                                */
 
-/* It does not count group memory. Behind it come hidden pointers, where there are any. */
+/* A signature omits group memory. Hidden pointers may follow it. */
 void kdl_arguments_read_signature(kdl_arguments *arguments, const kdl_kernel_request *request) {
   size_t at = 0;
   kdl_param said;
@@ -88,7 +89,7 @@ void kdl_arguments_read_signature(kdl_arguments *arguments, const kdl_kernel_req
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* All of them                                                                                  */
+/* All sources together                                                                         */
 
 bool kdl_arguments_resolve(kdl_arguments *arguments, char *out_fault, size_t fault_size) {
   uint32_t kept = 0;

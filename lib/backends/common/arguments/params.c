@@ -38,7 +38,7 @@ bool kdl_params_add(kdl_params *params, uint32_t offset, uint32_t size) {
 
 typedef struct {
   kdl_params *params;
-  uint32_t end; /* of the last one in a C struct; KDL_NO_OFFSET where that is not known */
+  uint32_t end; /* end of the last one in a C struct; KDL_NO_OFFSET: unknown */
   bool no_memory;
 } reading;
 

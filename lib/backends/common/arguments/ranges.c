@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which memory is libkdl's own: ranges that do not overlap, in the C library's balanced tree. */
+/* libkdl's own memory: disjoint ranges in the C library's balanced tree. */
 #include "lib/backends/common/arguments/ranges.h"
 
 #include <search.h>
@@ -11,7 +11,7 @@ typedef struct {
   uint64_t serial;
 } range;
 
-/* Equal where they overlap, so that an address finds the range it is in. */
+/* Overlapping ranges compare as equal, so that an address finds its range. */
 static int compare_ranges(const void *left, const void *right) {
   const range *a = left;
   const range *b = right;

@@ -22,7 +22,7 @@ void kdl_graph_reset(kdl_graph *graph) {
 /* ------------------------------------------------------------------------------------------ */
 /* Building                                                                                     */
 
-/* In the body of a loop, nothing waits for what is outside: the loop did. */
+/* Nodes in the body of a loop do not wait for nodes outside: the loop node does. */
 static bool is_outside_loop(const kdl_graph *graph, uint32_t node) {
   return graph->loop_count && node <= graph->loops[graph->loop_count - 1].begin;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Sequences as graphs of a driver: what CUDA's and HIP's have in common.
+ * Sequences as graphs of a driver: the common part of CUDA and HIP.
  *
- * A graph is built node by node, with what each waits for, and instantiated. A run sets anew what
- * changed and launches the instance. What a driver refuses to set (memory of another kind, a fill
- * of two dimensions) has the graph built again.
+ * A graph is built node by node with its dependencies, and instantiated. A run updates the nodes
+ * that changed and launches the instance. If the driver refuses an update (memory of another kind,
+ * a two-dimensional fill), the graph is built again.
  */
 #ifndef KDL_BACKENDS_COMMON_GRAPHS_GRAPH_H
 #define KDL_BACKENDS_COMMON_GRAPHS_GRAPH_H
@@ -17,8 +17,8 @@
 
 typedef struct kdl_graph kdl_graph;
 
-/* The functions that have the same parameters in CUDA and HIP, where the driver's table has them:
- * they are looked up when the first sequence is made. */
+/* The functions that have the same parameters in CUDA and HIP, from the driver's table; looked up
+ * when the first sequence is created. */
 typedef struct kdl_graph_functions {
   int (**create)(void **graph, unsigned flags);
   int (**destroy)(void *graph);
@@ -32,7 +32,7 @@ typedef struct kdl_graph_functions {
   } names;
 } kdl_graph_functions;
 
-/* Those of kdl_cuda, "cu", or kdl_hip, "hip". */
+/* Fills them from kdl_cuda with "cu", or from kdl_hip with "hip". */
 #define KDL_GRAPH_FUNCTIONS(api, prefix)                                                           \
   {.create = &(api).graph_create,                                                                  \
    .destroy = &(api).graph_destroy,                                                                \
@@ -49,30 +49,31 @@ typedef struct kdl_graph_functions {
              .wait = prefix "GraphAddEventWaitNode",                                               \
              .enable = prefix "GraphNodeSetEnabled"}}
 
-/* Whether the driver has what every graph needs. */
+/* Whether the driver has the functions that every graph needs. */
 #define KDL_GRAPH_HAS_FUNCTIONS(api)                                                               \
   ((api).graph_create && (api).graph_destroy && (api).graph_instantiate &&                         \
    (api).graph_instance_destroy && (api).graph_launch && (api).graph_empty &&                      \
    (api).graph_kernel && (api).graph_copy && (api).graph_fill && (api).graph_kernel_set &&         \
    (api).graph_copy_set && (api).graph_fill_set)
 
-/* What differs. Functions that return an int return the driver's errors, 0 for none, and leave the
- * name of what failed in *out_call. */
+/* The functions that differ. Those that return an int return the driver's error, 0 for none, and
+ * set *out_call to the call that failed. */
 typedef struct kdl_graph_driver {
   const kdl_driver_errors *errors;
   kdl_graph_functions functions;
-  size_t size; /* of the backend's sequence: a kdl_graph, and zeros behind it */
+  size_t size; /* of the backend's sequence: a kdl_graph, then zeroed members */
 
-  /* Whether graphs of the driver have such a node, in so many loops. */
+  /* Checks whether graphs of the driver support the node, in so many loops. */
   kdl_status (*check)(void *device, const kdl_backend_node *node, size_t loop_count);
-  /* Adds a launch, a copy or a fill behind `count` others; what comes later waits for *out_node. */
+  /* Adds a launch, a copy or a fill that depends on `count` nodes; later nodes depend on
+   * *out_node. */
   int (*add)(kdl_graph *graph, void *to, const kdl_backend_node *node, void *const *after,
              size_t count, void **out_node, const char **out_call);
   int (*instantiate)(void *graph, void **out_instance, const char **out_call);
-  /* Sets what may change of a node. KDL_GRAPH_REBUILD where it cannot. */
+  /* Updates what may change in a node. KDL_GRAPH_REBUILD if it cannot. */
   int (*set)(kdl_graph *graph, void *handle, const kdl_backend_node *node, const char **out_call);
-  /* Optional: loops. `begin_loop` adds a node that repeats *out_body, to which what lies in the
-   * loop is added; `end_loop` adds what decides on another pass, behind the others. */
+  /* Optional: loops. `begin_loop` adds a node that repeats *out_body, which gets the nodes of the
+   * loop; `end_loop` adds the node that decides on another pass, after the others. */
   int (*begin_loop)(kdl_graph *graph, void *to, const kdl_backend_node *loop, void *const *after,
                     size_t count, void **out_node, void **out_body, uint64_t *out_handle,
                     const char **out_call);
@@ -86,12 +87,12 @@ typedef struct kdl_graph_driver {
   kdl_status (*capturing)(void *device, void *queue, int *out_capturing);
 } kdl_graph_driver;
 
-enum { KDL_GRAPH_REBUILD = -1 }; /* no error of a driver */
+enum { KDL_GRAPH_REBUILD = -1 }; /* not a driver's error */
 
 /* A loop whose body is being built. */
 typedef struct kdl_graph_loop {
-  uint32_t begin; /* its node */
-  void *outside;  /* the graph around it */
+  uint32_t begin; /* its WHILE node */
+  void *outside;  /* the enclosing graph */
   uint64_t handle;
 } kdl_graph_loop;
 
@@ -104,24 +105,24 @@ struct kdl_graph {
   const kdl_backend_node *const *nodes;
   size_t node_count;
   void *graph, *instance; /* the driver's */
-  void **handles;         /* the driver's node of each */
-  void **after;           /* room for what a join waits for */
+  void **handles;         /* the driver's handle of each node */
+  void **after;           /* memory for the dependencies of a join */
   uint8_t *is_enabled;
   void *current; /* the graph that nodes are added to */
   kdl_graph_loop loops[KDL_GRAPH_LOOPS];
   size_t loop_count;
-  bool has_loops; /* whose nodes are not set, but built again */
+  bool has_loops; /* changes rebuild the graph */
 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* Sequences                                                                                    */
 
-/* Makes a sequence whose nodes the driver has functions for, and builds its graph. */
+/* Creates a sequence, if the driver supports its nodes, and builds its graph. */
 kdl_status kdl_graph_create(const kdl_graph_driver *driver, void *device, uint32_t ordinal,
                             kdl_backend_sequence *sequence, void **out_sequence);
 void kdl_graph_destroy(kdl_graph *graph);
 
-/* Before a run: whether the program captures the queue, which then takes no graph. */
+/* Before a run: fails with KDL_UNSUPPORTED if the program captures the queue. */
 kdl_status kdl_graph_check_capture(const kdl_graph *graph, void *queue);
 
 /* Whether a node that changed is skipped from now on. */
@@ -133,23 +134,23 @@ kdl_status kdl_graph_rebuild(kdl_graph *graph, int error, const char *call);
 /* ------------------------------------------------------------------------------------------ */
 /* Graphs, with the driver's context current                                                    */
 
-/* Building drops what was built before. Updating may leave it half done where it fails: then it is
- * to be built again. */
+/* Building replaces an earlier graph. A failed update may be partial; the graph must then be built
+ * again. */
 int kdl_graph_build(kdl_graph *graph, const char **out_call);
 int kdl_graph_update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
                      const char **out_call);
 void kdl_graph_reset(kdl_graph *graph);
 
-/* What a fill is made of: patterns of one word, or of several, as columns one word wide. */
+/* A part of a fill: patterns of one word, or columns of one word each for longer ones. */
 typedef struct kdl_graph_fill {
   uint64_t to;
-  uint64_t pitch; /* bytes from one to the next */
-  uint64_t width; /* elements next to each other */
+  uint64_t pitch; /* bytes between rows */
+  uint64_t width; /* adjacent elements */
   uint64_t height;
   uint32_t value, element_size;
 } kdl_graph_fill;
 
-/* How many fills a node is, at most 4, and each of them. */
+/* The number of driver fills of a node, at most 4, and each of them. */
 size_t kdl_graph_fills(const kdl_backend_node *node, kdl_graph_fill out_fills[4]);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A sequence's graph: made with it, built again where a change needs that, and dropped with it. */
+/* The graph of a sequence: created with it, rebuilt if a change needs that, destroyed with it. */
 #include "lib/backends/common/graphs/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What is to be known of all nodes before the first is made. */
+/* Properties of all nodes, computed before the first is created. */
 typedef struct {
   size_t max_joined;
   bool has_loops;
@@ -29,7 +29,7 @@ static kdl_status survey_nodes(const kdl_graph_driver *driver, void *device,
   return KDL_OK;
 }
 
-/* With room behind it for what each node has, which is written when it is made. */
+/* One allocation with the per-node arrays, which are filled in as nodes are created. */
 static kdl_graph *new_graph(const kdl_graph_driver *driver, const kdl_backend_sequence *sequence,
                             const node_survey *found) {
   size_t count = sequence->node_count, at = (driver->size + 15) & ~(size_t)15;
@@ -50,7 +50,7 @@ static kdl_graph *new_graph(const kdl_graph_driver *driver, const kdl_backend_se
   return graph;
 }
 
-/* Where a driver refuses a graph with loops, the sequence is replayed without one. */
+/* If the driver refuses a graph with loops, the sequence is replayed by single launches. */
 kdl_status kdl_graph_create(const kdl_graph_driver *driver, void *device, uint32_t ordinal,
                             kdl_backend_sequence *sequence, void **out_sequence) {
   node_survey found;

@@ -30,7 +30,7 @@ const peer *suite_peer_find(const char *name) {
   const peer *found = peer_find(name);
   found = found ? found : find_object_peer(name);
   if (!found)
-    peer_fail("unknown peer '%s'; expected some of %s", name, peer_names);
+    peer_fail("unknown peer '%s': use some of %s", name, peer_names);
   return found;
 }
 

@@ -18,19 +18,19 @@ static kdl_status parse_names(const char *option, const char *list, const char *
   size_t used = 0;
   bool given = list != NULL;
   *out_bits = list ? 0 : all;
+  for (size_t i = 0; i < count && used < sizeof known; ++i)
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", names[i]);
   while (cli_bench_next_word(&list, word, sizeof word)) {
     size_t i = 0;
     while (i < count && strcmp(names[i], word) != 0)
       ++i;
-    for (size_t k = 0; i == count && k < count && used < sizeof known; ++k)
-      used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "", names[k]);
     if (i == count)
-      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected some of %s", option, word, known);
+      return kdl_fail(KDL_BAD_CALL, "--%s: bad value '%s': use some of %s", option, word, known);
     *out_bits |= 1u << i;
   }
   return *out_bits || !given || strcmp(option, "peers") == 0
              ? KDL_OK
-             : kdl_fail(KDL_BAD_CALL, "--%s: found none", option);
+             : kdl_fail(KDL_BAD_CALL, "--%s: missing value: use some of %s", option, known);
 }
 
 static kdl_status parse_device(const cli_args *args, kernels_request *request) {
@@ -38,9 +38,9 @@ static kdl_status parse_device(const cli_args *args, kernels_request *request) {
   request->device = device ? device : "host";
   request->on_gpu = strncmp(request->device, "cuda", 4) == 0;
   if (!request->on_gpu && strcmp(request->device, "host") != 0)
-    return kdl_fail(KDL_BAD_CALL, "--device: found '%s', expected host or cuda:N", request->device);
+    return kdl_fail(KDL_BAD_CALL, "--device: bad value '%s': use host or cuda:N", request->device);
   if (request->on_gpu && cli_args_value(args, "threads"))
-    return kdl_fail(KDL_BAD_CALL, "found --threads, which is for the host alone");
+    return kdl_fail(KDL_BAD_CALL, "--threads is for the host alone");
   return KDL_OK;
 }
 
@@ -57,7 +57,7 @@ static kdl_status parse_kernel_peers(const char *list, kernels_request *request)
   KDL_TRY(parse_names("peers", list, names, KERNELS_PEERS, here, &request->peers));
   for (size_t i = 0; i < KERNELS_PEERS; ++i) {
     if (request->peers & ~here & 1u << i)
-      return kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s, found %s", names[i],
+      return kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s, not on %s", names[i],
                       kernels_peers[i].on_gpu ? "CUDA devices" : "the host", request->device);
   }
   return KDL_OK;

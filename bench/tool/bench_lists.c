@@ -29,12 +29,11 @@ kdl_status cli_bench_parse_threads(const char *list, unsigned cpus, uint32_t *th
     bool all = strcmp(word, "all") == 0;
     unsigned long count = all ? most : strtoul(word, &end, 10);
     if (!all && (*word < '0' || *word > '9' || *end || !count || count > most))
-      return kdl_fail(KDL_BAD_CALL, "--threads: found '%s', expected 1 to %u, or all", word, most);
+      return kdl_fail(KDL_BAD_CALL, "--threads: bad value '%s': use 1 to %u, or all", word, most);
     if (*out_count == limit)
-      return kdl_fail(KDL_BAD_CALL, "--threads: found more than %zu", limit);
+      return kdl_fail(KDL_BAD_CALL, "--threads: too many values: use at most %zu", limit);
     threads[(*out_count)++] = (uint32_t)count;
   }
-  return *out_count
-             ? KDL_OK
-             : kdl_fail(KDL_BAD_CALL, "--threads: found none, expected 1 to %u, or all", most);
+  return *out_count ? KDL_OK
+                    : kdl_fail(KDL_BAD_CALL, "--threads: missing value: use 1 to %u, or all", most);
 }

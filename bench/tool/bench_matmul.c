@@ -23,7 +23,7 @@ enum { most_extent = 1 << 20 };
 
 /* Bits of those of `names` that the list has; all where there is no list. */
 static kdl_status parse_bits(const char *option, const char *list, const char *const *names,
-                             size_t count, const char *expected, unsigned *out_bits) {
+                             size_t count, const char *use, unsigned *out_bits) {
   char word[32];
   *out_bits = list ? 0 : (1u << count) - 1;
   while (cli_bench_next_word(&list, word, sizeof word)) {
@@ -31,11 +31,10 @@ static kdl_status parse_bits(const char *option, const char *list, const char *c
     while (i < count && strcmp(names[i], word) != 0)
       ++i;
     if (i == count)
-      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected %s", option, word, expected);
+      return kdl_fail(KDL_BAD_CALL, "--%s: bad value '%s': use %s", option, word, use);
     *out_bits |= 1u << i;
   }
-  return *out_bits ? KDL_OK
-                   : kdl_fail(KDL_BAD_CALL, "--%s: found none, expected %s", option, expected);
+  return *out_bits ? KDL_OK : kdl_fail(KDL_BAD_CALL, "--%s: missing value: use %s", option, use);
 }
 
 /* "64", followed by `end`. */
@@ -57,14 +56,14 @@ static kdl_status parse_shapes(const char *list, matmul_request *request) {
     if (!read_extent(&at, 'x', &shape.m) || !read_extent(&at, 'x', &shape.n) ||
         !read_extent(&at, '\0', &shape.k))
       return kdl_fail(KDL_BAD_CALL,
-                      "--shapes: found '%s', expected MxNxK, as 64x64x64, each of 1 to %d", word,
+                      "--shapes: bad value '%s': use MxNxK, as 64x64x64, each of 1 to %d", word,
                       most_extent);
     if (request->shape_count == MATMUL_SHAPES)
-      return kdl_fail(KDL_BAD_CALL, "--shapes: found more than %d", MATMUL_SHAPES);
+      return kdl_fail(KDL_BAD_CALL, "--shapes: too many values: use at most %d", MATMUL_SHAPES);
     request->shapes[request->shape_count++] = shape;
   }
   return request->shape_count ? KDL_OK
-                              : kdl_fail(KDL_BAD_CALL, "--shapes: found none, expected MxNxK,...");
+                              : kdl_fail(KDL_BAD_CALL, "--shapes: missing value: use MxNxK,...");
 }
 
 /* Those that were named, which must be here; or all that are. */
@@ -78,7 +77,7 @@ static kdl_status parse_matmul_peers(const char *list, matmul_request *request,
     while (i < MATMUL_PEERS && strcmp(matmul_peers[i]->name, word) != 0)
       ++i;
     if (i == MATMUL_PEERS)
-      return kdl_fail(KDL_BAD_CALL, "--peers: unknown peer '%s'; expected some of onednn, openblas",
+      return kdl_fail(KDL_BAD_CALL, "--peers: unknown peer '%s': use some of onednn, openblas",
                       word);
     wanted[i] = true;
   }

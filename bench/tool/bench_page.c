@@ -68,7 +68,7 @@ static kdl_status append_results_file(const char *path, FILE *json) {
 int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t count) {
   const char *path = cli_args_value(args, "html");
   if (!path)
-    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no --html, expected the file to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing output: use --html=FILE"));
   char *json = NULL;
   size_t size = 0;
   FILE *file = xtext_stream(&json, &size);

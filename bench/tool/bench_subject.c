@@ -138,8 +138,8 @@ static kdl_status parse_launch_shape(const cli_args *args, const kdl_kernel_key 
     return cli_extent_small("block", cli_args_value(args, "block"), job->block);
   if (!(key && kdl_kernel_has(key, KDL_KERNEL_BLOCK)))
     return kdl_fail(KDL_BAD_CALL,
-                    "%s: found no block for the kernel in the image's metadata, expected "
-                    "--block=X, XxY or XxYxZ",
+                    "%s: missing block: use --block=X, XxY or XxYxZ: the image's metadata has none "
+                    "for the kernel",
                     job->kernel);
   memcpy(job->block, key->block, sizeof job->block);
   return KDL_OK;
@@ -182,14 +182,13 @@ static kdl_status check_args(const cli_bench_subject *subject, const kdl_kernel_
   for (; kdl_signature_next(key->sig, &at, &param, &error); ++count) {
     uint32_t size = param.kind == KDL_PARAM_PTR ? sizeof(uint64_t) : param.size;
     if (count < job->arg_count && size != subject->arg_sizes[count])
-      return kdl_fail(KDL_BAD_CALL, "--arg: found %u bytes for parameter %u of %s, expected %.*s",
+      return kdl_fail(KDL_BAD_CALL, "--arg: bad size of %u bytes for parameter %u of %s: use %.*s",
                       subject->arg_sizes[count], count, job->kernel, (int)param.text.length,
                       param.text.data);
   }
   if (count != job->arg_count)
-    return kdl_fail(KDL_BAD_CALL, "--arg: found %u argument%s, expected %u for %s: %.*s",
-                    job->arg_count, job->arg_count == 1 ? "" : "s", count, job->kernel,
-                    (int)key->sig.length, key->sig.data);
+    return kdl_fail(KDL_BAD_CALL, "--arg: bad number of arguments %u: use %u for %s: %.*s",
+                    job->arg_count, count, job->kernel, (int)key->sig.length, key->sig.data);
   return KDL_OK;
 }
 
@@ -206,7 +205,7 @@ static kdl_status parse_args(const cli_args *args, cli_bench_subject *subject) {
   size_t cursor = 0;
   for (const char *words; (words = cli_args_next(args, "arg", &cursor));) {
     if (subject->job.arg_count == PEER_ARGS_LIMIT)
-      return kdl_fail(KDL_BAD_CALL, "--arg: found more than %d", PEER_ARGS_LIMIT);
+      return kdl_fail(KDL_BAD_CALL, "--arg: too many values: use at most %d", PEER_ARGS_LIMIT);
     KDL_TRY(parse_arg(words, subject));
   }
   /* The kernel that does nothing takes a pointer. */
@@ -225,8 +224,7 @@ static kdl_status open_subject_file(const cli_args *args, cli_bench_subject *sub
     return kdl_open_memory(subject->job.data, subject->job.data_size, &opts, &subject->lib);
   }
   if (args->operand_count == 2)
-    return kdl_fail(KDL_BAD_CALL, "found %s without a kernel, expected FILE KERNEL",
-                    args->operands[1]);
+    return kdl_fail(KDL_BAD_CALL, "missing kernel for '%s': use FILE KERNEL", args->operands[1]);
   subject->job.library = args->operands[1];
   subject->job.kernel = args->operands[2];
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};

@@ -56,7 +56,7 @@ static kdl_status unknown_suite(const char *name) {
   kdl_nearest_add(&nearest, kernels.name);
   kdl_nearest_add(&nearest, "compare");
   kdl_nearest_add(&nearest, "page");
-  return kdl_fail(KDL_BAD_CALL, "unknown suite '%s'%s%s%s; expected " SUITE_NAMES, name,
+  return kdl_fail(KDL_BAD_CALL, "unknown suite '%s': use " SUITE_NAMES "%s%s%s", name,
                   nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
                   nearest.best ? "'?" : "");
 }
@@ -73,7 +73,7 @@ static kdl_status parse_number_option(const cli_args *args, const char *option, 
   char *end;
   unsigned long value = strtoul(words, &end, 10);
   if (*words < '0' || *words > '9' || *end || !value || value > most)
-    return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected 1 to %zu", option, words, most);
+    return kdl_fail(KDL_BAD_CALL, "--%s: bad value '%s': use 1 to %zu", option, words, most);
   *out_number = value;
   return KDL_OK;
 }
@@ -90,7 +90,7 @@ static kdl_status parse_pin(const cli_args *args, int *out_pin) {
   else if (*words >= '0' && *words <= '9' && !*end && cpu < 4096)
     *out_pin = (int)cpu;
   else
-    return kdl_fail(KDL_BAD_CALL, "--pin: found '%s', expected the number of a CPU or none", words);
+    return kdl_fail(KDL_BAD_CALL, "--pin: bad value '%s': use the number of a CPU or none", words);
   return KDL_OK;
 }
 
@@ -111,7 +111,7 @@ static kdl_status add_peer(const char *name, size_t length, dispatch_request *re
   if (!what)
     return kdl_fail(KDL_BAD_CALL, "--peers: %s", peer_error());
   if (!runs_on(what, request->job.device)) {
-    kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s devices, found %s", copy, what->backend,
+    kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s devices, not on %s", copy, what->backend,
              request->job.device);
     bench_skip_add(results, copy, kdl_error_message() + strlen("--peers: "));
     return KDL_OK;
@@ -121,7 +121,7 @@ static kdl_status add_peer(const char *name, size_t length, dispatch_request *re
       return KDL_OK;
   }
   if (request->peer_count == SUITE_PEER_LIMIT)
-    return kdl_fail(KDL_BAD_CALL, "--peers: found more than %d", SUITE_PEER_LIMIT);
+    return kdl_fail(KDL_BAD_CALL, "--peers: too many values: use at most %d", SUITE_PEER_LIMIT);
   request->peers[request->peer_count++] = what;
   return KDL_OK;
 }
@@ -201,11 +201,11 @@ static kdl_status reject_options(const cli_args *args, const suite *what,
                                  const char *const others[], size_t operands) {
   for (; *others; ++others) {
     if (cli_args_has(args, *others))
-      return kdl_fail(KDL_BAD_CALL, "found --%s, which bench %s does not take", *others,
+      return kdl_fail(KDL_BAD_CALL, "unexpected --%s: bench %s does not take it", *others,
                       what->name);
   }
   if (args->operand_count > operands)
-    return kdl_fail(KDL_BAD_CALL, "found '%s', which bench %s does not take",
+    return kdl_fail(KDL_BAD_CALL, "unexpected '%s': bench %s does not take it",
                     args->operands[operands], what->name);
   return KDL_OK;
 }
@@ -338,13 +338,13 @@ static int run_bench(const cli_args *args) {
     return run_child(args);
   if (strcmp(name, "compare") == 0) {
     if (args->operand_count != 3)
-      return cli_report_status(kdl_fail(KDL_BAD_CALL, "found %zu files, expected OLD.json NEW.json",
+      return cli_report_status(kdl_fail(KDL_BAD_CALL, "%zu files are given: use OLD.json NEW.json",
                                         args->operand_count - 1));
     return cli_bench_compare(args, args->operands[1], args->operands[2]);
   }
   if (strcmp(name, "page") == 0) {
     if (args->operand_count < 2)
-      return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no file, expected RESULTS.json..."));
+      return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing operand: use RESULTS.json..."));
     return cli_bench_make_page(args, (const char *const *)args->operands + 1,
                                args->operand_count - 1);
   }

@@ -54,7 +54,7 @@ static kdl_status parse_threads(cc_invocation *c) {
   char *end = NULL;
   unsigned long threads = text ? strtoul(text, &end, 10) : online > 0 ? (unsigned long)online : 1;
   if (text && (*end || end == text || threads == 0 || threads > 256))
-    return kdl_fail(KDL_BAD_CALL, "--jobs: found '%s', expected a number from 1 to 256", text);
+    return kdl_fail(KDL_BAD_CALL, "--jobs: bad value '%s': use a number from 1 to 256", text);
   c->threads = (unsigned)threads;
   return KDL_OK;
 }
@@ -69,8 +69,7 @@ static kdl_status parse_depfile_options(cc_invocation *c) {
                                                    : NULL;
   for (size_t i = 0; i < sizeof details / sizeof *details && !c->plan.depends; ++i) {
     if (cli_args_has(c->args, details[i]))
-      return kdl_fail(KDL_BAD_CALL, "found -%s without -MD or -MMD, expected one of them",
-                      details[i]);
+      return kdl_fail(KDL_BAD_CALL, "-%s needs -MD or -MMD", details[i]);
   }
   c->depfile = (cc_depfile){.path = cli_args_value(c->args, "MF"),
                             .target = target   ? target
@@ -91,11 +90,11 @@ static kdl_status parse_invocation(cc_invocation *c) {
     last = !next;
   }
   if (!cli_args_value(c->args, "output"))
-    return kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write");
+    return kdl_fail(KDL_BAD_CALL, "missing output: use -o OUT");
   if (emit && strcmp(emit, "bitcode") != 0 && strcmp(emit, "image") != 0)
-    return kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected image or bitcode", emit);
+    return kdl_fail(KDL_BAD_CALL, "--emit: bad value '%s': use image or bitcode", emit);
   if (level && !KDL_TEXT_AMONG(kdl_text_of(level), levels))
-    return kdl_fail(KDL_BAD_CALL, "-O: found '%s', expected 0 to 3, s, z, g or fast", level);
+    return kdl_fail(KDL_BAD_CALL, "-O: bad value '%s': use 0 to 3, s, z, g or fast", level);
   c->plan.bitcode = emit && *emit == 'b';
   c->plan.optimization = level ? level : "3";
   c->plan.verbose = cli_args_has(c->args, "verbose");

@@ -68,8 +68,7 @@ kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_string_
     }
     next = rewrite_option(next, out_words);
     if (!next)
-      status =
-          kdl_fail(KDL_BAD_CALL, "found '%s' without its value, expected a word after it", word);
+      status = kdl_fail(KDL_BAD_CALL, "missing value: use %s VALUE", word);
   }
   if (out_words->failed)
     cli_out_of_memory();

@@ -73,7 +73,7 @@ static kdl_status parse_variant_term(const cli_terms *terms, const cli_term *ter
     source->targets = value;
     return KDL_OK;
   }
-  return cli_terms_fail(terms, term->position, "found '%.*s'", (int)term->key.length,
+  return cli_terms_fail(terms, term->position, "unknown key '%.*s'", (int)term->key.length,
                         term->key.data);
 }
 
@@ -82,7 +82,7 @@ static kdl_status parse_variant(kdl_arena *arena, const char *text, const char *
                                 cc_source *source) {
   const char *colon = strrchr(text, ':');
   if (!colon || colon == text || !colon[1])
-    return kdl_fail(KDL_BAD_CALL, "--variant: found '%s', expected %s", text, grammar);
+    return kdl_fail(KDL_BAD_CALL, "--variant: bad value '%s': use %s", text, grammar);
   const char *keys = xarena_format(arena, "%.*s", (int)(colon - text), text);
   cli_terms terms = {.count = 0};
   *source = (cc_source){.path = colon + 1, .features = ""};
@@ -127,7 +127,7 @@ static kdl_status add_target(kdl_arena *arena, kdl_string name, cc_list *list) {
   for (size_t i = 0; i < list->count; ++i) {
     is_there |= strcmp(others[i].name, target.name) == 0;
     if (kdl_text_equal(others[i].spelling, target.spelling))
-      return kdl_fail(KDL_BAD_CALL, "--targets: found %.*s twice, expected each target once",
+      return kdl_fail(KDL_BAD_CALL, "--targets: %.*s is given twice: give each target once",
                       CC_STRING_ARGS(target.spelling));
   }
   if (!is_there)
@@ -145,9 +145,9 @@ kdl_status cc_targets_parse(kdl_arena *arena, const cli_args *args, cc_target **
   }
   *out_targets = list.items;
   *out_count = list.count;
-  return list.count
-             ? KDL_OK
-             : kdl_fail(KDL_BAD_CALL, "found no --targets, expected names as %s", cc_target_names);
+  return list.count ? KDL_OK
+                    : kdl_fail(KDL_BAD_CALL, "missing targets: use --targets with names as %s",
+                               cc_target_names);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -213,7 +213,7 @@ static kdl_status find_base_source(const cc_source *sources, size_t count, const
       continue;
     if (*out_base != &sources[0])
       return kdl_fail(KDL_BAD_CALL,
-                      "--variant: found %s and %s for %s, expected one file without tag, priority "
+                      "--variant: %s and %s are both for %s: use one file without tag, priority "
                       "and features for a target",
                       (*out_base)->path, sources[i].path, target->name);
     *out_base = &sources[i];

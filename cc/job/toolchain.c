@@ -55,7 +55,7 @@ static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **
   const char *name = wanted ? wanted : variable && *variable ? variable : NULL;
   const char *clang = cc_find_program(arena, name ? name : "clang-22");
   if (!clang && name)
-    return kdl_fail(KDL_BAD_CALL, "%s: found no program '%s', expected Clang %d or later",
+    return kdl_fail(KDL_BAD_CALL, "%s: bad value '%s': no such program: use Clang %d or later",
                     wanted ? "--clang" : "KDL_CLANG", name, min_clang_version);
   if (!clang)
     clang = cc_find_program(arena, "clang");

@@ -26,10 +26,10 @@ kdl_status cc_language_of(const char *path, const char *requested, cc_language *
     return KDL_OK;
   }
   if (requested)
-    return kdl_fail(KDL_BAD_CALL, "-x: found '%s', expected c, c++, cl, cuda or hip", requested);
-  return kdl_fail(
-      KDL_BAD_CALL,
-      "%s: found %s%s%s, expected .c, .cpp, .cc, .cxx (C++), .cl (OpenCL C), .cu (CUDA) "
-      "or .hip (HIP); -x says what the language is",
-      path, suffix ? "the suffix '" : "no suffix", suffix ? suffix : "", suffix ? "'" : "");
+    return kdl_fail(KDL_BAD_CALL, "-x: bad value '%s': use c, c++, cl, cuda or hip", requested);
+  return kdl_fail(KDL_BAD_CALL,
+                  "%s: %s%s%s: use .c, .cpp, .cc, .cxx (C++), .cl (OpenCL C), .cu (CUDA) or .hip "
+                  "(HIP); -x says what the language is",
+                  path, suffix ? "unknown suffix '" : "missing suffix", suffix ? suffix : "",
+                  suffix ? "'" : "");
 }

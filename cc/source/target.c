@@ -202,7 +202,7 @@ static kdl_status fail_unknown_target(kdl_string name) {
   const char *meant = kdl_named_device_suggest(name);
   if (!meant)
     meant = nearest.best;
-  return kdl_fail(KDL_BAD_CALL, "--targets: found '%.*s'%s%s%s, expected names as %s",
+  return kdl_fail(KDL_BAD_CALL, "--targets: bad value '%.*s'%s%s%s: use names as %s",
                   (int)name.length, name.data, meant ? " (did you mean '" : "", meant ? meant : "",
                   meant ? "'?)" : "", cc_target_names);
 }

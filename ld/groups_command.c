@@ -26,7 +26,7 @@ static kdl_status parse_groups_kernel(kdl_arena *arena, const char *text,
     is_right = kdl_text_parse_number(sizes, &at, &out_kernel->block[d]) &&
                (d < 2 ? at < sizes.length && sizes.data[at] == ',' : at == sizes.length);
   if (!is_right)
-    return kdl_fail(KDL_BAD_CALL, "--kernel: found '%s', expected NAME=X,Y,Z", text);
+    return kdl_fail(KDL_BAD_CALL, "--kernel: bad value '%s': use NAME=X,Y,Z", text);
   out_kernel->name = xarena_string(arena, text, (size_t)(equals - text)).data;
   return KDL_OK;
 }
@@ -112,7 +112,7 @@ static kdl_status run_groups(const cli_args *args, kdl_arena *arena, int *out_co
   while ((kernel = cli_args_next(args, "kernel", &cursor)))
     KDL_TRY(parse_groups_kernel(arena, kernel, &job.kernels[job.count++]));
   if (!job.request.path || !job.request.output || job.count == 0)
-    return kdl_fail(KDL_BAD_CALL, "expected --caller, --output and --kernel");
+    return kdl_fail(KDL_BAD_CALL, "missing options: use --caller, --output and --kernel");
   return run_groups_worker(&job, out_code);
 }
 

@@ -233,7 +233,7 @@ static kdl_status read_setting(bool *out_off, bool *out_required) {
   *out_required = word && strcmp(word, "require") == 0;
   if (!word || *out_off || *out_required || strcmp(word, "on") == 0)
     return KDL_OK;
-  return kdl_fail(KDL_BAD_CALL, "KDL_LD_CONFINE: found \"%s\", expected on, off or require", word);
+  return kdl_fail(KDL_BAD_CALL, "KDL_LD_CONFINE: bad value '%s': use on, off or require", word);
 }
 
 kdl_status ld_confine_wanted(bool *out_wanted) {

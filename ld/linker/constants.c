@@ -44,7 +44,7 @@ kdl_status ld_constants_agree(LLVMModuleRef into, LLVMModuleRef from, const char
 
 static kdl_status fail_constant_value(const char *name, const char *type, const char *text,
                                       const char *expected) {
-  return kdl_fail(KDL_BAD_CALL, "--const: found '%s=%s', expected %s: the constant is %s", name,
+  return kdl_fail(KDL_BAD_CALL, "--const: bad value '%s=%s': use %s: the constant is %s", name,
                   text, expected, type);
 }
 
@@ -123,8 +123,7 @@ static kdl_status bind_constant(LLVMValueRef variable, const ld_request *request
     snprintf(out->value, sizeof out->value, "%s", text);
   } else if (LLVMIsDeclaration(variable)) {
     return kdl_fail(KDL_BAD_CALL,
-                    "%s: the constant '%s' (%s) has no default, expected its value, as in "
-                    "--const=%s=1",
+                    "%s: the constant '%s' (%s) has no default: give its value, as in --const=%s=1",
                     request->caller, name, out->type, name);
   } else {
     char value[96];
@@ -153,8 +152,8 @@ static kdl_status check_used(const ld_request *request, const ld_constants *boun
     }
     if (!is_used)
       return kdl_fail(KDL_BAD_CALL,
-                      "--const: found '%s', but neither %s nor its microkernels have a constant "
-                      "of that name%s%s%s",
+                      "--const: bad value '%s': neither %s nor its microkernels have a constant of "
+                      "that name%s%s%s",
                       text, request->caller, nearest.best ? "; did you mean '" : "",
                       nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
   }

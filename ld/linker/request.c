@@ -19,14 +19,14 @@ static kdl_status read_emit(const char *text, ld_emit *out_emit) {
     }
   }
   return text ? kdl_fail(KDL_BAD_CALL,
-                         "--emit: found '%s', expected image, ir, bitcode, asm or choice", text)
+                         "--emit: bad value '%s': use image, ir, bitcode, asm or choice", text)
               : KDL_OK;
 }
 
 static kdl_status read_unused(const char *text, bool *out_ignores) {
   *out_ignores = text && strcmp(text, "ignore") == 0;
   if (text && !*out_ignores && strcmp(text, "error") != 0)
-    return kdl_fail(KDL_BAD_CALL, "--unused-constants: found '%s', expected error or ignore", text);
+    return kdl_fail(KDL_BAD_CALL, "--unused-constants: bad value '%s': use error or ignore", text);
   return KDL_OK;
 }
 
@@ -49,11 +49,10 @@ static kdl_status check_constants(const kdl_string_list *constants) {
   for (size_t i = 0; i < constants->count; ++i) {
     size_t name = strcspn(constants->items[i], "=");
     if (name == 0 || !constants->items[i][name] || !constants->items[i][name + 1])
-      return kdl_fail(KDL_BAD_CALL, "--const: found '%s', expected NAME=VALUE",
-                      constants->items[i]);
+      return kdl_fail(KDL_BAD_CALL, "--const: bad value '%s': use NAME=VALUE", constants->items[i]);
     for (size_t before = 0; before < i; ++before) {
       if (strncmp(constants->items[before], constants->items[i], name + 1) == 0)
-        return kdl_fail(KDL_BAD_CALL, "--const: found '%s' after '%s', expected a constant once",
+        return kdl_fail(KDL_BAD_CALL, "--const: '%s' is given after '%s': give each constant once",
                         constants->items[i], constants->items[before]);
     }
   }
@@ -71,10 +70,10 @@ static kdl_status parse_device_option(const char *text, ld_request *request) {
 
 static kdl_status check_protocol(const char *text) {
   if (!text)
-    return kdl_fail(KDL_BAD_CALL, "found no --protocol, expected --protocol=1");
+    return kdl_fail(KDL_BAD_CALL, "missing option: use --protocol=1");
   if (strcmp(text, "1") != 0)
     return kdl_fail(KDL_BAD_CALL,
-                    "--protocol: found '%s', expected 1, the only one this kdl-ld knows: libkdl "
+                    "--protocol: bad value '%s': use 1, the only one this kdl-ld knows: libkdl "
                     "and kdl-ld are of different versions",
                     text);
   return KDL_OK;
@@ -84,7 +83,7 @@ static kdl_status require_option(const cli_args *args, const char *option, const
   *out_value = cli_args_value(args, option);
   if (*out_value && **out_value)
     return KDL_OK;
-  return kdl_fail(KDL_BAD_CALL, "found no --%s, expected one", option);
+  return kdl_fail(KDL_BAD_CALL, "missing option: use --%s", option);
 }
 
 kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *out_request) {

@@ -312,7 +312,7 @@ kdl_status ld_target_init(const ld_request *request, ld_target *out_target) {
     return KDL_OK;
   }
   return kdl_fail(KDL_UNSUPPORTED,
-                  "--for: found %s, expected a CPU, an NVIDIA GPU or an AMD GPU: kdl-ld makes no "
+                  "--for: bad value '%s': use a CPU, an NVIDIA GPU or an AMD GPU: kdl-ld makes no "
                   "images for others",
                   request->device_label);
 }

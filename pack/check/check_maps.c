@@ -199,8 +199,7 @@ kdl_status check_read_process(check *c, const char *number) {
   errno = 0;
   long process = strtol(number, &end, 10);
   if (errno || *end || end == number || process < 1 || process > INT_MAX)
-    return kdl_fail(KDL_BAD_CALL, "--process: found '%s', expected the number of a process",
-                    number);
+    return kdl_fail(KDL_BAD_CALL, "--process: bad value '%s': use the number of a process", number);
   int reason;
   size_t lines = check_read_maps(c, (pid_t)process, &reason);
   if (reason == ENOENT || reason == ESRCH)

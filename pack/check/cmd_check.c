@@ -181,8 +181,7 @@ static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
   bool failed = false;
   if (!args->operand_count && !cli_args_has(args, "process"))
     return kdl_fail(KDL_BAD_CALL,
-                    "found no PATH, --process or program, expected at least one; usage: "
-                    "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]");
+                    "missing operand: use PATH..., --process=PID or -- PROGRAM [ARG...]");
   KDL_TRY(cli_selection_options(args, &c->opts));
   KDL_TRY(parse_check_devices(args, &c->devices));
   KDL_TRY(read_processes(args, c));

@@ -142,7 +142,7 @@ static kdl_status push_to_reference(const cli_args *args, const oci_reference *t
   push_state push = {.folder = NULL};
   if (*to->digest)
     return kdl_fail(KDL_BAD_CALL,
-                    "%s: found a digest, expected a tag: what is pushed has the digest that it has",
+                    "%s: unexpected digest: use a tag: what is pushed has the digest that it has",
                     to->text);
   KDL_TRY(cli_input_open(path, &push.input));
   push.folder = to->folder;

@@ -51,7 +51,7 @@ kdl_status oci_layout_create(const char *folder) {
   static const char *const below[] = {"", "/blobs", "/blobs/sha256"};
   char path[PATH_MAX];
   if (strlen(folder) > PATH_MAX - 128)
-    return kdl_fail(KDL_BAD_CALL, "%s: found a path of %zu bytes, expected less than %d", folder,
+    return kdl_fail(KDL_BAD_CALL, "%s: the path has %zu bytes: use less than %d", folder,
                     strlen(folder), PATH_MAX - 128);
   for (size_t i = 0; i < sizeof below / sizeof *below; ++i) {
     snprintf(path, sizeof path, "%s%s", folder, below[i]);

@@ -92,9 +92,8 @@ bool oci_host_is_local(const char *host) {
 }
 
 static kdl_status fail_reference_part(const oci_reference *reference, const char *part,
-                                      const char *found, const char *expected) {
-  return kdl_fail(KDL_BAD_CALL, "%s: %s: found \"%s\", expected %s", reference->text, part, found,
-                  expected);
+                                      const char *found, const char *use) {
+  return kdl_fail(KDL_BAD_CALL, "%s: bad %s '%s': use %s", reference->text, part, found, use);
 }
 
 static kdl_status parse_digest(oci_reference *reference, char *text) {
@@ -130,7 +129,7 @@ static kdl_status parse_remote(oci_reference *reference, char *text) {
   text += says_https ? strlen("https://") : 0;
   char *slash = strchr(text, '/');
   if (!slash)
-    return kdl_fail(KDL_BAD_CALL, "found \"%s\", expected %s", reference->text, reference_grammar);
+    return kdl_fail(KDL_BAD_CALL, "bad reference '%s': use %s", reference->text, reference_grammar);
   *slash = '\0';
   reference->host = text;
   reference->name = slash + 1;

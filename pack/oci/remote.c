@@ -88,7 +88,8 @@ static kdl_status run_registry_program(const kdl_string_list *line, int fd, uint
 
 kdl_status oci_remote_check_scheme(const cli_args *args, const oci_reference *reference) {
   return cli_args_has(args, "plain-http") && kdl_starts_with(reference->text, "https://")
-             ? kdl_fail(KDL_BAD_CALL, "%s: found https:// and --plain-http, expected one of them",
+             ? kdl_fail(KDL_BAD_CALL,
+                        "%s: https:// and --plain-http exclude each other: use one of them",
                         reference->text)
              : KDL_OK;
 }

@@ -37,9 +37,7 @@ static kdl_status run_operation(const cli_args *args, registry_session *session)
     return send_blobs_and_manifest(session, list, folder, reference, digest,
                                    strtoull(size, NULL, 10));
   return kdl_fail(KDL_BAD_CALL,
-                  "--work: found \"%s\", expected manifest, fetch or push, with what "
-                  "it needs",
-                  what);
+                  "--work: bad value '%s': use manifest, fetch or push, with what it needs", what);
 }
 
 static int run_registry(const cli_args *args) {
@@ -51,7 +49,8 @@ static int run_registry(const cli_args *args) {
   kdl_status status = KDL_OK;
   if (!protocol || strcmp(protocol, "1") != 0 || !what || !session.scheme || !session.host ||
       !session.name)
-    status = kdl_fail(KDL_BAD_CALL, "found a call of another version, expected one by kdl of this");
+    status =
+        kdl_fail(KDL_BAD_CALL, "the caller is another version of kdl: use one of this version");
   if (status == KDL_OK) {
     session.needs_push_scope = strcmp(what, "push") == 0;
     status = exit_with_parent(cli_args_value(args, "parent"));

@@ -66,13 +66,12 @@ static kdl_status merge_libraries(const cli_args *args, int format, const char *
 int cli_run_merge(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
-    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing output: use -o OUT"));
   if (split_is_split_output(args->operands[0]))
     return cli_report_status(split_merge(args, output));
   if (cli_args_has(args, "partial"))
     return cli_report_status(kdl_fail(KDL_BAD_CALL,
-                                      "found --partial with %s, expected a folder or manifest "
-                                      "of 'kdl split'",
+                                      "%s: --partial needs a folder or manifest of 'kdl split'",
                                       args->operands[0]));
   int format;
   kdl_status status = cli_format_parse(cli_args_value(args, "format"), KDL_FORMAT_V1, &format);

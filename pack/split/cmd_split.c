@@ -281,8 +281,7 @@ static kdl_status open_split_input(split_state *work) {
     return kdl_fail(KDL_BAD_CALL, "%s: found no regular file, expected one", work->path);
   work->file = basename(work->path);
   if (!kdl_utf8_is_valid(work->file, strlen(work->file)))
-    return kdl_fail(KDL_BAD_CALL,
-                    "%s: found a name that is not UTF-8, expected one that a manifest can hold",
+    return kdl_fail(KDL_BAD_CALL, "%s: the name is not UTF-8: use one that a manifest can hold",
                     work->path);
   work->mode = info.st_mode & 0777;
   KDL_TRY(cli_bytes_read(work->path, &work->bytes));
@@ -292,7 +291,7 @@ static kdl_status open_split_input(split_state *work) {
 int cli_run_split(const cli_args *args) {
   split_state work = {.path = args->operands[0]};
   if (!cli_args_has(args, "output") && !cli_args_has(args, "dry-run"))
-    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o DIR, expected where to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing output: use -o DIR"));
   kdl_status status = open_split_input(&work);
   if (status == KDL_OK)
     status = split_opened_file(&work, args);

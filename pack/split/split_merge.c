@@ -63,8 +63,8 @@ static kdl_status find_manifest(kdl_arena *arena, const char *folder, const char
       continue;
     if (*out_path)
       status = kdl_fail(KDL_BAD_CALL,
-                        "%s: found several manifests (*" SPLIT_MANIFEST_SUFFIX
-                        "), expected one: name the one you want",
+                        "%s: several manifests (*" SPLIT_MANIFEST_SUFFIX
+                        ") are there: use the name of one",
                         folder);
     else
       *out_path = xarena_format(arena, "%s/%s", folder, entry->d_name);
@@ -291,11 +291,10 @@ static kdl_status fail_unknown_part(const split_merger *work, const char *path) 
   kdl_image_info image = cli_image_at(lib, 0); /* has no pairs where there is no image */
   const kdl_string *value = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_OF);
   if (!value)
-    status = kdl_fail(KDL_BAD_CALL, "%s: found no part of a split, expected one of %s", path,
-                      work->path);
+    status = kdl_fail(KDL_BAD_CALL, "%s: not a part of a split: use parts of %s", path, work->path);
   else if (!kdl_text_is(*value, of))
-    status = kdl_fail(KDL_BAD_CALL, "%s: found a part of another file, expected one of %s (%s)",
-                      path, work->manifest.file, work->path);
+    status = kdl_fail(KDL_BAD_CALL, "%s: a part of another file: use parts of %s (%s)", path,
+                      work->manifest.file, work->path);
   else
     status = kdl_fail(KDL_BAD_FILE, "%s: found another digest than %s says: the part was altered",
                       path, work->path);
@@ -322,7 +321,7 @@ static kdl_status add_part_file(split_merger *work, const char *path, size_t exp
     return kdl_fail(KDL_BAD_FILE, "%s: found the part for %s, expected that for %s", path,
                     work->manifest.parts[i].arch, work->manifest.parts[expected].arch);
   if (work->paths[i])
-    return kdl_fail(KDL_BAD_CALL, "%s: found the part for %s twice, expected it once", path,
+    return kdl_fail(KDL_BAD_CALL, "%s: the part for %s is given twice: give it once", path,
                     work->manifest.parts[i].arch);
   work->paths[i] = path;
   ++work->taken_count;
@@ -436,8 +435,9 @@ static kdl_status merge_parts(split_merger *work, const cli_args *args, const ch
 kdl_status split_merge(const cli_args *args, const char *output) {
   split_merger work = {.path = args->operands[0]};
   if (cli_args_has(args, "format"))
-    return kdl_fail(KDL_BAD_CALL, "found --format with what 'kdl split' wrote, expected none: the "
-                                  "file becomes what it was");
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "--format cannot be used with what 'kdl split' wrote: the file becomes what it was");
   kdl_status status = merge_parts(&work, args, output);
   if (work.data)
     munmap(work.data, work.size);

@@ -17,17 +17,16 @@ static kdl_status parse_output_option(const cli_args *args, const char **out_out
   bool in_place = cli_args_has(args, "in-place"), is_dry = cli_args_has(args, "dry-run");
   const char *output = cli_args_value(args, "output");
   if (in_place + (output != NULL) > 1)
-    return kdl_fail(KDL_BAD_CALL, "found -o OUT and --in-place, expected one of them");
+    return kdl_fail(KDL_BAD_CALL, "-o OUT and --in-place exclude each other: use one of them");
   if (!in_place && !output && !is_dry)
-    return kdl_fail(KDL_BAD_CALL, "found no -o OUT, --in-place or --dry-run, expected where to "
-                                  "write");
+    return kdl_fail(KDL_BAD_CALL, "missing output: use -o OUT, --in-place or --dry-run");
   if (!cli_args_has(args, "keep") && !cli_args_has(args, "for") && !cli_args_has(args, "strip-to"))
-    return kdl_fail(KDL_BAD_CALL, "found no --keep=SELECT, --strip-to=SELECT or --for=DEVICE, "
-                                  "expected which images to keep");
+    return kdl_fail(KDL_BAD_CALL,
+                    "missing images: use --keep=SELECT, --strip-to=SELECT or --for=DEVICE");
   if (in_place && strcmp(args->operands[0], "-") == 0)
-    return kdl_fail(KDL_BAD_CALL, "found --in-place with standard input, expected a file");
+    return kdl_fail(KDL_BAD_CALL, "--in-place cannot be used with standard input: use a file");
   if (cli_args_has(args, "json") && output && !is_dry && strcmp(output, "-") == 0)
-    return kdl_fail(KDL_BAD_CALL, "found --json with -o -, expected one of them: both "
+    return kdl_fail(KDL_BAD_CALL, "--json and -o - exclude each other: use one of them: both "
                                   "write to standard output");
   *out_output = is_dry ? NULL : in_place ? args->operands[0] : output;
   return KDL_OK;
@@ -37,8 +36,8 @@ static kdl_status reject_in_place_options(const cli_args *args) {
   for (size_t i = 0; i < sizeof in_place_options / sizeof *in_place_options; ++i) {
     if (cli_args_has(args, in_place_options[i]))
       return kdl_fail(KDL_BAD_CALL,
-                      "%s: found --%s for a file that is written as an OffloadBinary, expected "
-                      "another kind of file, without --format",
+                      "%s: --%s cannot be used with a file that is written as an OffloadBinary: "
+                      "use another kind of file, without --format",
                       args->operands[0], in_place_options[i]);
   }
   return KDL_OK;
@@ -89,7 +88,8 @@ static kdl_status output_path_in_folder(const cli_args *args, const char *output
     return KDL_OK;
   if (strcmp(input, "-") == 0)
     return kdl_fail(KDL_BAD_CALL,
-                    "found the folder '%s' for standard input, expected a file's name", output);
+                    "-o: bad value '%s' for standard input: use a file's name, not a folder's",
+                    output);
   *out_path = xasprintf("%s%s", output, name);
   return KDL_OK;
 }
@@ -99,8 +99,9 @@ static kdl_status thin_command_input(const cli_args *args) {
   char *in_folder;
   KDL_TRY(parse_output_option(args, &output));
   if (cli_args_has(args, "in-place") && cli_args_has(args, "format"))
-    return kdl_fail(KDL_BAD_CALL, "found --in-place and --format, expected one of them: a file "
-                                  "stays what it is in place");
+    return kdl_fail(KDL_BAD_CALL,
+                    "--in-place and --format exclude each other: use one of them: a file "
+                    "stays what it is in place");
   KDL_TRY(output_path_in_folder(args, output, &in_folder));
   kdl_status status = thin_retry_if_replaced(args, in_folder ? in_folder : output);
   free(in_folder);

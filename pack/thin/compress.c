@@ -149,9 +149,9 @@ kdl_status thin_container_compresses(const thin_input *input, const thin_selecti
     return KDL_OK;
   if (container->kind == THIN_BUNDLE && selection->compression.bundles == KDL_CODEC_NONE)
     return kdl_fail(KDL_UNSUPPORTED,
-                    "%s: offset 0x%" PRIx64 ": found --compress, a bundle of HIP and no version of "
-                    "the runtime that will read it, expected 'driver=6.4' or later behind each AMD "
-                    "device in --for: older ones refuse compressed bundles",
+                    "%s: offset 0x%" PRIx64
+                    ": --compress needs 'driver=6.4' or later behind each AMD device in --for: "
+                    "older runtimes refuse compressed bundles of HIP",
                     input->name, container->offset);
   *out_packs = container->kind == THIN_BUNDLE;
   for (size_t i = 0; i < container->count && container->kind == THIN_FATBIN; ++i)

@@ -146,8 +146,8 @@ kdl_status thin_file(const thin_input *input, const thin_selection *selection,
     return thin_elf(input, selection, layout_opts, out_report, out);
   if (layout_opts->sparse)
     return kdl_fail(KDL_UNSUPPORTED,
-                    "%s: found --sparse with a file that nothing maps, expected a shared object or "
-                    "executable: others become shorter without it",
+                    "%s: --sparse cannot be used with a file that nothing maps: use a shared "
+                    "object or executable: others become shorter without it",
                     input->name);
   *out_report =
       (thin_report){.old_size = input->size,

@@ -96,7 +96,7 @@ static kdl_status import_one(void *user, const kdl_cache_checked_entry *checked)
 kdl_status cli_cache_import(const kdl_cache_settings *settings, const char *folder) {
   kdl_cache_settings from;
   if (settings->mode != KDL_CACHE_ON)
-    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is not to be written to, expected on");
+    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is not to be written to: use on");
   if (access(folder, F_OK) != 0)
     return kdl_fail(kdl_status_from_errno(errno), "%s: %s", folder, strerror(errno));
   KDL_TRY(folder_settings(folder, KDL_CACHE_LOWER, &from));

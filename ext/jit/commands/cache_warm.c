@@ -70,7 +70,10 @@ static kdl_status use_folder(const char *folder) {
   if (!realpath(folder, path))
     return kdl_fail(kdl_status_from_errno(errno), "%s: %s", folder, strerror(errno));
   if (strchr(path, ':'))
-    return kdl_fail(KDL_BAD_CALL, "%s: found a colon, which KDL_CACHE separates folders by", path);
+    return kdl_fail(KDL_BAD_CALL,
+                    "--into: bad value '%s': use a folder without a colon, which KDL_CACHE "
+                    "separates folders by",
+                    path);
   snprintf(list, sizeof list, "off:%s,shared", path);
   if (setenv("KDL_CACHE", list, 1) != 0)
     cli_out_of_memory();
@@ -80,7 +83,7 @@ static kdl_status use_folder(const char *folder) {
 kdl_status cli_cache_warm(const cli_args *args, const char *file) {
   const char *into = cli_args_value(args, "into");
   if (!cli_args_has(args, "for"))
-    return kdl_fail(KDL_BAD_CALL, "found no --for=DEVICE, expected what to link for");
+    return kdl_fail(KDL_BAD_CALL, "missing devices: use --for=DEVICE,...");
   cli_input input;
   cli_devices devices = {.count = 0};
   counts count = {0};

@@ -160,8 +160,8 @@ static kdl_status run_verify(const kdl_cache_settings *settings, const cli_args 
 
 static kdl_status run_warm(const kdl_cache_settings *settings, const cli_args *args) {
   if (settings->mode != KDL_CACHE_ON && !cli_args_has(args, "into"))
-    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is not to be written to, expected on, or "
-                                  "--into=FOLDER");
+    return kdl_fail(KDL_BAD_CALL,
+                    "KDL_CACHE: the cache is not to be written to: use on, or --into=FOLDER");
   return cli_cache_warm(args, args->operands[1]);
 }
 
@@ -195,13 +195,12 @@ static const action actions[] = {
 static kdl_status check_usage(const action *wanted, const cli_args *args) {
   static const char *const of_warm[] = {"for", "into"};
   if (wanted->operand && args->operand_count < 2)
-    return kdl_fail(KDL_BAD_CALL, "%s: found nothing, expected %s", wanted->name, wanted->operand);
+    return kdl_fail(KDL_BAD_CALL, "%s: missing operand: use %s", wanted->name, wanted->operand);
   if (!wanted->operand && args->operand_count > 1)
-    return kdl_fail(KDL_BAD_CALL, "%s: found '%s', expected nothing", wanted->name,
-                    args->operands[1]);
+    return kdl_fail(KDL_BAD_CALL, "%s: unexpected operand '%s'", wanted->name, args->operands[1]);
   for (size_t i = 0; i < sizeof of_warm / sizeof *of_warm; ++i) {
     if (cli_args_has(args, of_warm[i]) && wanted->run != run_warm)
-      return kdl_fail(KDL_BAD_CALL, "--%s: is of warm alone", of_warm[i]);
+      return kdl_fail(KDL_BAD_CALL, "--%s is for warm alone", of_warm[i]);
   }
   return KDL_OK;
 }
@@ -217,7 +216,8 @@ static kdl_status run_action(const cli_args *args) {
     return actions[i].run(&settings, args);
   }
   return kdl_fail(KDL_BAD_CALL,
-                  "found '%s', expected ls, stat, clear, verify, warm, export or import", wanted);
+                  "unknown subcommand '%s': use ls, stat, clear, verify, warm, export or import",
+                  wanted);
 }
 
 int cli_run_cache(const cli_args *args) {

@@ -127,11 +127,11 @@ static kdl_status check_constant_name(const work *w, const char *text) {
       kdl_nearest_add(&nearest, its);
     }
   }
-  return kdl_fail(KDL_BAD_CALL,
-                  "--const: found '%s', but nothing that was linked has a constant "
-                  "of that name%s%s%s",
-                  text, nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
-                  nearest.best ? "'?" : "");
+  return kdl_fail(
+      KDL_BAD_CALL,
+      "--const: bad value '%s': nothing that was linked has a constant of that name%s%s%s", text,
+      nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+      nearest.best ? "'?" : "");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -191,8 +191,7 @@ static kdl_status link_and_write(work *w, const char *output) {
   KDL_TRY(cli_devices_given(w->job.args, "for", ',', &w->devices));
   KDL_TRY(plan(w));
   if (!is_library && w->count != 1)
-    return kdl_fail(KDL_BAD_CALL,
-                    "--emit=%s: found %zu images to link, expected one: --image and --for choose",
+    return kdl_fail(KDL_BAD_CALL, "--emit=%s: %zu images to link: choose one by --image and --for",
                     w->job.emit, w->count);
   KDL_TRY(link_all(w));
   size_t cursor = 0;
@@ -206,14 +205,13 @@ int cli_run_link(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   const char *emit = cli_args_has(args, "emit") ? cli_args_value(args, "emit") : "image";
   if (!output)
-    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing output: use -o OUT"));
   if (!cli_args_has(args, "for"))
-    return cli_report_status(
-        kdl_fail(KDL_BAD_CALL, "found no --for=DEVICE, expected what to link for"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing devices: use --for=DEVICE,..."));
   static const char *const stages[] = {"ir", "bitcode", "asm"};
   if (cli_args_has(args, "emit") && !KDL_TEXT_AMONG(kdl_text_of(emit), stages))
     return cli_report_status(
-        kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected ir, bitcode or asm", emit));
+        kdl_fail(KDL_BAD_CALL, "--emit: bad value '%s': use ir, bitcode or asm", emit));
   cli_input input;
   kdl_status status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)

@@ -110,9 +110,10 @@ kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, co
                       .name = source->name,
                       .fd = source->fd};
   if (cli_args_has(args, "sparse"))
-    return kdl_fail(KDL_BAD_CALL,
-                    "%s: found --sparse with an archive, expected a shared object or executable",
-                    source->name);
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "%s: --sparse cannot be used with an archive: use a shared object or executable",
+        source->name);
   kdl_status status = cli_devices_given(args, "for", ',', &devices);
   thin_rules rules = {.devices = &devices,
                       .args = args,

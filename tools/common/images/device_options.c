@@ -15,17 +15,16 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
 
-static kdl_status parse_policy(const char *source, const char *text, kdl_policy *out_policy) {
+static kdl_status parse_policy(const char *text, kdl_policy *out_policy) {
   kdl_string word = {text, strlen(text)};
   if (kdl_policy_parse(word, out_policy))
     return KDL_OK;
   kdl_nearest nearest = kdl_nearest_to(word);
   for (int policy = 0; policy < KDL_POLICY_COUNT; ++policy)
     kdl_nearest_add(&nearest, kdl_policy_name((kdl_policy)policy));
-  return kdl_fail(KDL_BAD_CALL,
-                  "%s: position 0: found \"%s\", expected one of: best, first, capability%s%s%s",
-                  source, text, nearest.best ? "; did you mean '" : "",
-                  nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+  return kdl_fail(KDL_BAD_CALL, "--policy: bad value '%s': use best, first or capability%s%s%s",
+                  text, nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+                  nearest.best ? "'?" : "");
 }
 
 kdl_status cli_selection_options(const cli_args *args, kdl_select_opts *out_opts) {
@@ -37,8 +36,13 @@ kdl_status cli_selection_options(const cli_args *args, kdl_select_opts *out_opts
     tag = kdl_environment("KDL_VARIANT_TAG");
   out_opts->variant_tag = tag && *tag ? tag : NULL;
   if (policy)
-    return parse_policy("--policy", policy, &out_opts->policy);
-  return set_policy ? parse_policy("KDL_POLICY", set_policy, &out_opts->policy) : KDL_OK;
+    return parse_policy(policy, &out_opts->policy);
+  if (set_policy && !kdl_policy_parse(kdl_text_of(set_policy), &out_opts->policy))
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability",
+        set_policy);
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

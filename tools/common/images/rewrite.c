@@ -32,7 +32,7 @@ kdl_status cli_format_parse(const char *text, int otherwise, int *out_format) {
     }
   }
   return kdl_fail(KDL_BAD_CALL,
-                  "--format: found '%s', expected v1 (every LLVM reads it), v2 (LLVM 23 and "
+                  "--format: bad value '%s': use v1 (every LLVM reads it), v2 (LLVM 23 and "
                   "later), v3, v3-zstd or v3-zlib (LLVM's main branch)",
                   text);
 }

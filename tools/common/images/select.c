@@ -34,11 +34,11 @@ static kdl_status parse_index(const char *option, const char *text, selector *ou
   out->terms = (cli_terms){.option = option, .grammar = grammar, .text = text};
   size_t digits = strspn(text, "0123456789");
   if (text[digits])
-    return cli_terms_fail(&out->terms, digits, "found '%c' in an index", text[digits]);
+    return cli_terms_fail(&out->terms, digits, "bad character '%c' in an index", text[digits]);
   errno = 0;
   unsigned long long index = strtoull(text, NULL, 10);
   if (errno || index > SIZE_MAX)
-    return cli_terms_fail(&out->terms, 0, "found an index beyond any image");
+    return cli_terms_fail(&out->terms, 0, "bad index: too large for any image");
   out->by_index = true;
   out->index = (size_t)index;
   return KDL_OK;
@@ -50,11 +50,11 @@ static kdl_status parse_kinds(selector *select) {
     size_t value_at = term->position + term->key.length + 1;
     if (term_has_key(term, "kind") &&
         !cli_offload_kind_parse(term->value.data, &select->offload_kind))
-      return cli_terms_fail(&select->terms, value_at, "found the offload kind '%s', expected %s",
+      return cli_terms_fail(&select->terms, value_at, "bad offload kind '%s': use %s",
                             term->value.data, cli_offload_kind_names);
     if (term_has_key(term, "image_kind") &&
         !cli_image_kind_parse(term->value.data, &select->image_kind))
-      return cli_terms_fail(&select->terms, value_at, "found the image kind '%s', expected %s",
+      return cli_terms_fail(&select->terms, value_at, "bad image kind '%s': use %s",
                             term->value.data, cli_image_kind_names);
   }
   return KDL_OK;

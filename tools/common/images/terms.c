@@ -29,7 +29,7 @@ kdl_status cli_terms_fail(const cli_terms *terms, size_t position, const char *f
   char context[32];
   char expected[512];
   snprintf(context, sizeof context, "--%s", terms->option);
-  snprintf(expected, sizeof expected, "expected %s", terms->grammar);
+  snprintf(expected, sizeof expected, "use %s", terms->grammar);
   return cli_fail_at_column(context, terms->text, position, problem, expected);
 }
 
@@ -47,16 +47,16 @@ static kdl_status read_term(const cli_terms *terms, size_t position, cli_term *o
   if (!terms->grammar)
     return KDL_OK;
   if (length == 0)
-    return cli_terms_fail(terms, position, "found nothing, expected key=value");
+    return cli_terms_fail(terms, position, "missing term: use key=value");
   if (key_length == 0)
-    return cli_terms_fail(terms, position, "found '=', expected a key before it");
+    return cli_terms_fail(terms, position, "missing key before '='");
   if (key_length == length && position)
     return cli_terms_fail(terms, position + length,
-                          "found no '=' after '%.*s': a comma ends a value; for a value with "
-                          "commas repeat its key, as in k=a,k=b",
+                          "missing '=' after '%.*s': a comma ends a value; for a value with commas "
+                          "repeat its key, as in k=a,k=b",
                           (int)key_length, start);
   if (key_length == length)
-    return cli_terms_fail(terms, position + length, "found no '=' after '%.*s'", (int)key_length,
+    return cli_terms_fail(terms, position + length, "missing '=' after '%.*s'", (int)key_length,
                           start);
   return KDL_OK;
 }

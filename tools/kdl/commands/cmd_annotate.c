@@ -33,16 +33,15 @@ typedef struct {
 static kdl_status parse_pair(const char *word, kdl_pair *out_pair) {
   size_t length = strcspn(word, "=");
   if (!word[length] || length == 0)
-    return kdl_fail(KDL_BAD_CALL, "found '%s', expected key=value%s", word,
+    return kdl_fail(KDL_BAD_CALL, "bad operand '%s': use key=value%s", word,
                     length ? "; to remove a key use --remove=KEY" : "");
   if (memchr(word, ',', length))
     return kdl_fail(KDL_BAD_CALL,
-                    "found the key '%.*s', expected one without a comma: no SELECT "
-                    "could name it",
-                    (int)length, word);
+                    "bad key '%.*s': use one without a comma: no SELECT could name it", (int)length,
+                    word);
   if (length == 4 && memcmp(word, "file", 4) == 0)
     return kdl_fail(KDL_BAD_CALL,
-                    "found the key 'file', expected another: in --image it names the file to pack");
+                    "bad key 'file': use another: in --image it names the file to pack");
   *out_pair = (kdl_pair){{word, length}, {word + length + 1, strlen(word + length + 1)}};
   return KDL_OK;
 }
@@ -55,14 +54,14 @@ static kdl_status parse_kind(const kdl_pair *pair, edit *out, uint16_t kinds[2],
   if (kdl_text_is(pair->key, "kind")) {
     out->offload_kind = &kinds[0];
     if (!cli_offload_kind_parse(pair->value.data, &kinds[0]))
-      return kdl_fail(KDL_BAD_CALL, "kind: found '%s', expected %s", pair->value.data,
+      return kdl_fail(KDL_BAD_CALL, "kind: bad value '%s': use %s", pair->value.data,
                       cli_offload_kind_names);
   } else if (kdl_text_is(pair->key, "image_kind")) {
     out->declared_kind = &kinds[1];
     if (cli_image_kind_parse(pair->value.data, &kind))
       kinds[1] = kdl_llvm_image_kind(kind);
     else if (!cli_number_parse(pair->value.data, &kinds[1]))
-      return kdl_fail(KDL_BAD_CALL, "image_kind: found '%s', expected %s, or LLVM's number",
+      return kdl_fail(KDL_BAD_CALL, "image_kind: bad value '%s': use %s, or LLVM's number",
                       pair->value.data, cli_image_kind_names);
   } else {
     *out_is_kind = false;
@@ -96,10 +95,9 @@ static kdl_status parse_edit(const cli_args *args, edit *out, uint16_t kinds[2])
                 .set = xcalloc(args->operand_count, sizeof *out->set),
                 .digest = cli_args_has(args, "digest")};
   if (!cli_args_has(args, "image"))
-    return kdl_fail(KDL_BAD_CALL, "found no --image=SELECT, expected which images to change");
+    return kdl_fail(KDL_BAD_CALL, "missing images: use --image=SELECT");
   if (args->operand_count == 1 && !cli_args_has(args, "remove") && !out->digest)
-    return kdl_fail(KDL_BAD_CALL,
-                    "found nothing to change, expected key=value, --remove=KEY or --digest");
+    return kdl_fail(KDL_BAD_CALL, "nothing to change: use key=value, --remove=KEY or --digest");
   for (size_t i = 1; i < args->operand_count; ++i) {
     kdl_pair pair;
     bool is_kind = false;

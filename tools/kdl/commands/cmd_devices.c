@@ -202,8 +202,8 @@ int cli_run_devices(const cli_args *args) {
   if (cli_args_has(args, "runs"))
     return cli_report_status(cli_devices_runs(args));
   if (cli_args_has(args, "device"))
-    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found --device without --runs, expected both: "
-                                                    "'kdl explain' takes --device for a file"));
+    return cli_report_status(
+        kdl_fail(KDL_BAD_CALL, "--device needs --runs; 'kdl explain' takes --device for a file"));
   kdl_discovery *found;
   kdl_status status = kdl_discover(NULL, &found);
   if (status != KDL_OK)

@@ -182,6 +182,6 @@ static kdl_status embed(const cli_args *args, const char *output) {
 int cli_run_embed(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
-    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o OUT.o, expected where to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing output: use -o OUT.o"));
   return cli_report_status(embed(args, output));
 }

@@ -104,11 +104,11 @@ static kdl_status extract_to_file(const char *path, const cli_input *input, cons
 
 static kdl_status check_call(const cli_args *args) {
   if (!cli_args_has(args, "output"))
-    return kdl_fail(KDL_BAD_CALL, "found no -o DIR or -o FILE, expected where to write");
+    return kdl_fail(KDL_BAD_CALL, "missing output: use -o DIR or -o FILE");
   if (cli_args_has(args, "for") && cli_args_has(args, "image"))
-    return kdl_fail(KDL_BAD_CALL, "found --for and --image, expected one of them");
+    return kdl_fail(KDL_BAD_CALL, "--for and --image exclude each other: use one of them");
   if (args->operand_count > 1 && !cli_args_has(args, "for"))
-    return kdl_fail(KDL_BAD_CALL, "found the kernel '%s' without --for=DEVICE, expected both",
+    return kdl_fail(KDL_BAD_CALL, "the kernel '%s' needs a device: use --for=DEVICE",
                     args->operands[1]);
   return KDL_OK;
 }

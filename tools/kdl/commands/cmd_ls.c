@@ -257,11 +257,11 @@ int cli_run_ls(const cli_args *args) {
       .headings = several,
   };
   if (what.archs && (what.json || what.kernels || what.wide))
-    return cli_report_status(kdl_fail(
-        KDL_BAD_CALL, "--archs stands alone: it cannot go with --json, --kernels, --long"));
+    return cli_report_status(
+        kdl_fail(KDL_BAD_CALL, "--archs excludes --json, --kernels and --long: use it alone"));
   if (cli_args_has(args, "demangle")) {
     kdl_status status = what.kernels ? cli_demangler_start(&what.demangler)
-                                     : kdl_fail(KDL_BAD_CALL, "--demangle goes with --kernels");
+                                     : kdl_fail(KDL_BAD_CALL, "--demangle needs --kernels");
     if (status != KDL_OK)
       return cli_report_status(status);
   }

@@ -9,9 +9,9 @@
 int cli_run_pack(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
-    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing output: use -o OUT"));
   if (!cli_args_has(args, "image"))
-    return cli_report_status(kdl_fail(KDL_BAD_CALL, "found no --image, expected one or more"));
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing images: use --image=file=F,..."));
   cli_pack_rules rules = {
       .fill_target = true,
       .check = true,

@@ -47,7 +47,7 @@ static kdl_status parse_shared(const cli_args *args, uint32_t *out_bytes) {
       kdl_text_of(cli_args_has(args, "shared") ? cli_args_value(args, "shared") : "0");
   size_t at = 0;
   if (!kdl_text_parse_number(words, &at, out_bytes) || at != words.length)
-    return kdl_fail(KDL_BAD_CALL, "--shared: found '%s', expected a number of bytes below 2^32",
+    return kdl_fail(KDL_BAD_CALL, "--shared: bad value '%s': use a number of bytes below 2^32",
                     words.data);
   return KDL_OK;
 }
@@ -56,10 +56,12 @@ static kdl_status parse_shape(const cli_args *args, job *asked) {
   bool has_items = cli_args_has(args, "items");
   asked->has_grid = cli_args_has(args, "grid");
   if (has_items == asked->has_grid)
-    return kdl_fail(KDL_BAD_CALL, "found %s, expected --items=N or --grid=N: how much to launch",
-                    has_items ? "both --items and --grid" : "neither --items nor --grid");
+    return kdl_fail(KDL_BAD_CALL, has_items
+                                      ? "--items and --grid exclude each other: use one of them"
+                                      : "missing size of the launch: use --items=N or --grid=N");
   if (has_items && cli_args_has(args, "block"))
-    return kdl_fail(KDL_BAD_CALL, "found --block with --items, which takes the image's own");
+    return kdl_fail(KDL_BAD_CALL,
+                    "--block and --items exclude each other: --items takes the image's own block");
   asked->desc.size = sizeof asked->desc;
   KDL_TRY(parse_shared(args, &asked->desc.shared));
   if (has_items) {
@@ -82,7 +84,7 @@ static kdl_status parse_repeat(const cli_args *args, job *asked) {
     return KDL_OK;
   unsigned long value = strtoul(words, &end, 10);
   if (*words < '0' || *words > '9' || *end || value == 0 || value > limit_repeat)
-    return kdl_fail(KDL_BAD_CALL, "--repeat: found '%s', expected 1 to %d", words, limit_repeat);
+    return kdl_fail(KDL_BAD_CALL, "--repeat: bad value '%s': use 1 to %d", words, limit_repeat);
   asked->repeat = value;
   return KDL_OK;
 }
@@ -96,7 +98,7 @@ static kdl_status parse_values(const cli_args *args, job *asked) {
   size_t cursor = 0;
   for (const char *words; (words = cli_args_next(args, "arg", &cursor));) {
     if (asked->value_count == limit_args)
-      return kdl_fail(KDL_BAD_CALL, "--arg: found more than %d", limit_args);
+      return kdl_fail(KDL_BAD_CALL, "--arg: too many values: use at most %d", limit_args);
     KDL_TRY(cli_run_arg_parse_bytes(words, &asked->values[asked->value_count++]));
   }
   return KDL_OK;
@@ -110,10 +112,10 @@ static kdl_status parse_which(const char *option, const char *words, const job *
   unsigned long index = fine ? strtoul(words + 3, &end, 10) : 0;
   bool takes_path = out_path != NULL;
   if (!fine || (takes_path ? strncmp(end, ":@", 2) != 0 : *end != '\0'))
-    return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected %s", option, words,
+    return kdl_fail(KDL_BAD_CALL, "--%s: bad value '%s': use %s", option, words,
                     takes_path ? "argN:@FILE" : "argN");
   if (index >= asked->value_count || !asked->values[index].is_buffer)
-    return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected an argument that is a buffer", option,
+    return kdl_fail(KDL_BAD_CALL, "--%s: bad value '%s': use an argument that is a buffer", option,
                     words);
   *out_index = index;
   if (takes_path)
@@ -217,7 +219,7 @@ static kdl_status parse_constants(const cli_args *args, kdl_arena *arena, kdl_se
   for (const char *word; (word = cli_args_next(args, "const", &cursor));) {
     size_t length = strcspn(word, "=");
     if (!word[length])
-      return kdl_fail(KDL_BAD_CALL, "--const: found '%s', expected NAME=VALUE", word);
+      return kdl_fail(KDL_BAD_CALL, "--const: bad value '%s': use NAME=VALUE", word);
     constants[opts->constant_count++] =
         (kdl_constant){xarena_string(arena, word, length).data, word + length + 1};
   }
@@ -282,7 +284,9 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
 static kdl_status read_call(const cli_args *args, kdl_arena *arena, job *asked,
                             kdl_select_opts *opts) {
   if (cli_args_has(args, "sanitize") && cli_args_has(args, "device"))
-    return kdl_fail(KDL_BAD_CALL, "found --device with --sanitize, whose device is Oclgrind's");
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "--device and --sanitize exclude each other: --sanitize runs on Oclgrind's device");
   KDL_TRY(parse_shape(args, asked));
   KDL_TRY(parse_repeat(args, asked));
   KDL_TRY(parse_tolerance(args, &asked->tolerance));
@@ -318,11 +322,9 @@ static kdl_status run_sequence(const cli_args *args) {
 static kdl_status check_operands(const cli_args *args) {
   const char *stray = cli_args_has(args, "slot") ? "slot" : "library";
   if (cli_args_has(args, stray))
-    return kdl_fail(KDL_BAD_CALL, "found --%s, expected --sequence=FILE with it", stray);
+    return kdl_fail(KDL_BAD_CALL, "--%s needs a sequence: use --sequence=FILE", stray);
   if (args->operand_count < 2)
-    return kdl_fail(KDL_BAD_CALL,
-                    "found %zu operands, expected FILE and KERNEL, or --sequence=FILE",
-                    args->operand_count);
+    return kdl_fail(KDL_BAD_CALL, "missing operand: use FILE KERNEL, or --sequence=FILE");
   return KDL_OK;
 }
 

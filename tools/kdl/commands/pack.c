@@ -56,7 +56,7 @@ static kdl_status parse_offload_kind(const packer *pack, const cli_terms *terms,
     *out_kind = cli_offload_kind_as_llvm(term->value.data);
   if (!term || pack->rules->as_llvm || cli_offload_kind_parse(term->value.data, out_kind))
     return KDL_OK;
-  return cli_terms_fail(terms, value_position(term), "found the offload kind '%s', expected %s",
+  return cli_terms_fail(terms, value_position(term), "bad offload kind '%s': use %s",
                         term->value.data, cli_offload_kind_names);
 }
 
@@ -98,8 +98,8 @@ static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, c
     *out_kind = kdl_llvm_image_kind(kind);
   else if (!cli_number_parse(term->value.data, out_kind))
     return cli_terms_fail(terms, value_position(term),
-                          "found the image kind '%s', expected %s, or LLVM's number",
-                          term->value.data, cli_image_kind_names);
+                          "bad image kind '%s': use %s, or LLVM's number", term->value.data,
+                          cli_image_kind_names);
   return KDL_OK;
 }
 
@@ -273,9 +273,9 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
 static kdl_status pack_files(packer *pack, const cli_terms *terms) {
   const cli_term *file = cli_terms_find(terms, "file");
   if (pack->rules->as_llvm && !file)
-    return kdl_fail(KDL_BAD_CALL, "--image=%s: found no file=F, expected one", terms->text);
+    return kdl_fail(KDL_BAD_CALL, "--image=%s: missing file: use file=F", terms->text);
   if (!pack->rules->as_llvm && (!file || !file->value.length))
-    return cli_terms_fail(terms, 0, "found no file=F");
+    return cli_terms_fail(terms, 0, "missing file: use file=F");
   for (char *names = (char *)file->value.data; names;)
     KDL_TRY(pack_file(pack, terms, strsep(&names, ",")));
   return KDL_OK;

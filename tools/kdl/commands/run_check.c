@@ -102,7 +102,7 @@ static kdl_status compare_types(const char *kernel, kdl_string sig, const cli_ru
   size_t at = 0;
   for (size_t i = 0; kdl_signature_next(sig, &at, &expected, NULL); ++i) {
     if (!cli_run_type_fits(&expected, &args[i]))
-      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %s, expected %.*s%s (%.*s)", kernel, i,
+      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: bad type '%s': use %.*s%s (%.*s)", kernel, i,
                       cli_run_type_words(&args[i], found), (int)expected.text.length,
                       expected.text.data,
                       expected.kind == KDL_PARAM_BYTES ? ", given by bytes:@FILE" : "",
@@ -116,7 +116,7 @@ static kdl_status compare_sizes(const char *kernel, const expectation *expected,
   for (size_t i = 0; i < expected->count; ++i) {
     size_t found = args[i].is_buffer ? pointer_size : cli_run_arg_size(&args[i]);
     if (expected->sizes[i] && found != expected->sizes[i])
-      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %zu bytes, expected %" PRIu32, kernel,
+      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: bad size %zu: use %" PRIu32 " bytes", kernel,
                       i, found, expected->sizes[i]);
   }
   return KDL_OK;
@@ -126,9 +126,9 @@ static kdl_status compare_arguments(const char *kernel, const expectation *expec
                                     const cli_run_arg *args, size_t count) {
   kdl_string sig = expected->sig;
   if (count != expected->count)
-    return kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected %" PRIu32 "%s%.*s%s", kernel,
-                    count, expected->count, sig.length ? " (" : "", (int)sig.length, sig.data,
-                    sig.length ? ")" : "");
+    return kdl_fail(KDL_BAD_CALL, "%s: bad number of arguments %zu: use %" PRIu32 "%s%.*s%s",
+                    kernel, count, expected->count, sig.length ? " (" : "", (int)sig.length,
+                    sig.data, sig.length ? ")" : "");
   return sig.length ? compare_types(kernel, sig, args) : compare_sizes(kernel, expected, args);
 }
 
@@ -142,11 +142,10 @@ static kdl_status check_host_block(const kdl_selection *choice, const char *kern
   const uint32_t *expected = geometry.block;
   if (!expected[0] && !found[0])
     return kdl_fail(KDL_BAD_CALL,
-                    "%s: found no --block with --grid, which this image leaves to the launch",
-                    kernel);
+                    "%s: --grid needs --block: this image leaves the block to the launch", kernel);
   if (expected[0] && found[0] && memcmp(expected, found, sizeof geometry.block) != 0)
     return kdl_fail(KDL_BAD_CALL,
-                    "%s: found a block of %ux%ux%u, expected %ux%ux%u as the image has it", kernel,
+                    "%s: --block: bad value '%ux%ux%u': use %ux%ux%u, as the image has it", kernel,
                     found[0], found[1], found[2], expected[0], expected[1], expected[2]);
   return KDL_OK;
 }

@@ -43,7 +43,7 @@ static kdl_status find_oclgrind(kdl_arena *arena, const char **out_library) {
     *out_library = named;
     return access(named, R_OK) == 0 ? KDL_OK
                                     : kdl_fail(KDL_UNSUPPORTED,
-                                               "KDL_OCLGRIND: found no file '%s', expected "
+                                               "KDL_OCLGRIND: bad value '%s': use the path of "
                                                "Oclgrind's liboclgrind-rt-icd.so",
                                                named);
   }

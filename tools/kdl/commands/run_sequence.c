@@ -143,7 +143,7 @@ static kdl_status no_slot(const job *asked, const char *option, const char *word
     else
       kdl_out_format(&out, "#%zu", i + 1);
   }
-  return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected %s with one of the slots %s", option,
+  return kdl_fail(KDL_BAD_CALL, "--%s: bad value '%s': use %s with one of the slots %s", option,
                   words, grammar, names);
 }
 
@@ -167,7 +167,7 @@ static kdl_status set_slot_value(slot_value *slot, const char *words) {
   KDL_TRY(is_memory && !slot->has_type ? set_slot_zeros(slot)
                                        : cli_run_arg_parse(words, &slot->arg));
   if (slot->arg.is_buffer != is_memory)
-    return kdl_fail(KDL_BAD_CALL, "--slot: %s: found '%s', expected %s", slot->desc.name, words,
+    return kdl_fail(KDL_BAD_CALL, "--slot: %s: bad value '%s': use %s", slot->desc.name, words,
                     is_memory ? "zero or buf:TYPE[COUNT]=INIT" : "TYPE:VALUE");
   return KDL_OK;
 }
@@ -180,7 +180,7 @@ static kdl_status read_values(job *asked) {
     if (!slot)
       return no_slot(asked, "slot", words, "NAME=VALUE");
     if (slot->is_given)
-      return kdl_fail(KDL_BAD_CALL, "--slot: found '%s', expected each slot once", words);
+      return kdl_fail(KDL_BAD_CALL, "--slot: '%s' is given twice: give each slot once", words);
     KDL_TRY(set_slot_value(slot, rest));
   }
   return KDL_OK;
@@ -216,7 +216,7 @@ static kdl_status compare_types(const job *asked, const kdl_seqfile *saved) {
   for (size_t i = 0; i < asked->slot_count; ++i) {
     const slot_value *slot = &asked->slots[i];
     if (slot->kernel && !slot->fits)
-      return kdl_fail(KDL_BAD_CALL, "--slot: %s: found %s, expected %.*s, as %s takes it",
+      return kdl_fail(KDL_BAD_CALL, "--slot: %s: bad type '%s': use %.*s, as %s takes it",
                       slot->desc.name, cli_run_type_words(&slot->arg, found),
                       (int)slot->expected.length, slot->expected.data, slot->kernel);
   }
@@ -350,11 +350,13 @@ static kdl_status check_options(const cli_args *args) {
                                        "arg",   "const", "sanitize", "image"};
   for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
     if (cli_args_has(args, others[i]))
-      return kdl_fail(KDL_BAD_CALL, "found --%s with --sequence, whose slots are given by --slot",
-                      others[i]);
+      return kdl_fail(
+          KDL_BAD_CALL,
+          "--%s and --sequence exclude each other: the slots of a sequence are given by --slot",
+          others[i]);
   }
   if (args->operand_count > 1)
-    return kdl_fail(KDL_BAD_CALL, "found '%s', expected no more than the name of a sequence",
+    return kdl_fail(KDL_BAD_CALL, "unexpected operand '%s': use at most the name of a sequence",
                     args->operands[1]);
   return KDL_OK;
 }

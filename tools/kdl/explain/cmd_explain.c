@@ -66,10 +66,10 @@ static int explain(const cli_args *args, const cli_query *query, const cli_devic
 static kdl_status check_kernel(const cli_query *query) {
   kdl_status held = cli_kernel_check(query->input, query->kernel);
   if (held == KDL_NO_MATCH && access(query->kernel, F_OK) == 0)
-    return kdl_fail(KDL_BAD_CALL,
-                    "found the files '%s' and '%s', expected one file, and the name of a kernel in "
-                    "it if need be",
-                    query->input->name, query->kernel);
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "'%s' and '%s' are both files: use one file, and the name of a kernel in it if need be",
+        query->input->name, query->kernel);
   return held;
 }
 
@@ -131,7 +131,7 @@ int cli_run_explain(const cli_args *args) {
   cli_query query = {.input = &input, .every_image = cli_args_has(args, "long")};
   if (cli_args_has(args, "device") && cli_args_has(args, "all"))
     return cli_report_status(
-        kdl_fail(KDL_BAD_CALL, "found --device and --all, expected one of them"));
+        kdl_fail(KDL_BAD_CALL, "--device and --all exclude each other: use one of them"));
   if (args->operand_count > 1)
     query.kernel = args->operands[1];
   kdl_status status = cli_selection_options(args, &query.opts);

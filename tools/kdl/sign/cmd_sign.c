@@ -158,15 +158,19 @@ static kdl_status parse_sign_options(const cli_args *args, signing *out) {
   *out = (signing){.args = args, .index = SIZE_MAX};
   out->comment = kdl_text_of(comment ? comment : "kdl");
   if (prints + attaches + (key != NULL) != 1)
-    return kdl_fail(KDL_BAD_CALL, "expected one of --key=SECRET, --message and --attach=FILE");
+    return kdl_fail(KDL_BAD_CALL,
+                    prints || attaches
+                        ? "--key, --message and --attach exclude each other: use one of them"
+                        : "missing key: use --key=SECRET, --message or --attach=FILE");
   if (image && (!kdl_text_parse_number(kdl_text_of(image), &end, &number) || image[end]))
-    return kdl_fail(KDL_BAD_CALL, "--image: found '%s', expected an image's number", image);
+    return kdl_fail(KDL_BAD_CALL, "--image: bad value '%s': use the number of an image", image);
   if (attaches && !image)
-    return kdl_fail(KDL_BAD_CALL, "--attach: found no --image=N, expected which image was signed");
+    return kdl_fail(KDL_BAD_CALL, "--attach needs --image=N: which image was signed");
   if (cli_args_has(args, "detached") && (image || !key))
-    return kdl_fail(KDL_BAD_CALL, "--detached: signs all images of a file, with --key");
+    return kdl_fail(KDL_BAD_CALL,
+                    "--detached needs --key and excludes --image: it signs all images of a file");
   if (strlen(out->comment.data) > KDL_SIGNATURE_COMMENT || strpbrk(out->comment.data, "\r\n"))
-    return kdl_fail(KDL_BAD_CALL, "--comment: expected one line of at most %d bytes",
+    return kdl_fail(KDL_BAD_CALL, "--comment: bad value: use one line of at most %d bytes",
                     KDL_SIGNATURE_COMMENT);
   if (image)
     out->index = number;
@@ -180,7 +184,7 @@ static kdl_status check_image_index(const signing *job, const char *path) {
   if (job->index == SIZE_MAX)
     return KDL_OK;
   if (job->index >= kdl_image_count(job->input->lib))
-    return kdl_fail(KDL_NO_MATCH, "%s: --image: found %zu, expected a number below %zu", path,
+    return kdl_fail(KDL_NO_MATCH, "%s: --image: bad value '%zu': use a number below %zu", path,
                     job->index, kdl_image_count(job->input->lib));
   size_t outer = job->index;
   for (size_t parent; (parent = cli_image_at(job->input->lib, outer).parent) != KDL_NO_PARENT;)
@@ -188,8 +192,8 @@ static kdl_status check_image_index(const signing *job, const char *path) {
   if (outer == job->index)
     return KDL_OK;
   return kdl_fail(KDL_BAD_CALL,
-                  "%s: --image: found %zu, which lies in image %zu, expected that: what an image "
-                  "holds is signed with it",
+                  "%s: --image: bad value '%zu': use %zu, in which it lies: what an image holds is "
+                  "signed with it",
                   path, job->index, outer);
 }
 

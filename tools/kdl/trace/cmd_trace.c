@@ -45,7 +45,7 @@ static kdl_status save_forms(const cli_args *args, const cli_trace *trace,
 static kdl_status refuse_options(const cli_args *args, const char *const *options, const char *by) {
   for (; *options; ++options) {
     if (cli_args_has(args, *options))
-      return kdl_fail(KDL_BAD_CALL, "found --%s, which %s does not take", *options, by);
+      return kdl_fail(KDL_BAD_CALL, "unexpected --%s: %s does not take it", *options, by);
   }
   return KDL_OK;
 }
@@ -71,7 +71,7 @@ static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *
   KDL_TRY(refuse_options(args, is_fold ? of_others : of_fold, word));
   KDL_TRY(cli_output_on_stdout(args, of_others, &on_stdout));
   if (args->operand_count != 2)
-    return kdl_fail(KDL_BAD_CALL, "found %zu files, expected one trace", args->operand_count - 1);
+    return kdl_fail(KDL_BAD_CALL, "%zu files are given: use one trace", args->operand_count - 1);
   KDL_TRY(read_trace(args->operands[1], trace, sums));
   if (is_fold) {
     const char *path = cli_args_value(args, "output");
@@ -86,7 +86,7 @@ static int run_program(const cli_args *args) {
   static const char *const of_report[] = {"json", "folded", NULL};
   kdl_status status = refuse_options(args, of_report, "a program that is run");
   if (status == KDL_OK && args->operand_count == 0)
-    status = kdl_fail(KDL_BAD_CALL, "found nothing after '--', expected a program");
+    status = kdl_fail(KDL_BAD_CALL, "missing program: use -- PROGRAM");
   return status == KDL_OK ? cli_trace_run(args, args->operands) : cli_report_status(status);
 }
 
@@ -103,5 +103,5 @@ int cli_run_trace(const cli_args *args) {
     return cli_report_status(status);
   }
   return cli_report_status(
-      kdl_fail(KDL_BAD_CALL, "found '%s', expected report, fold, or -- PROGRAM", word));
+      kdl_fail(KDL_BAD_CALL, "unknown subcommand '%s': use report, fold or -- PROGRAM", word));
 }

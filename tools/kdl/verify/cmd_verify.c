@@ -288,12 +288,10 @@ int cli_run_verify(const cli_args *args) {
   bool as_json = cli_args_has(args, "json"), several = args->operand_count > 1;
   const char *key_path = cli_args_value(args, "key");
   kdl_public_key key;
-  kdl_status status =
-      key_path ? cli_public_key_open(key_path, &key)
-      : cli_args_has(args, "signature")
-          ? kdl_fail(KDL_BAD_CALL, "--signature: found no --key=KEY, expected whose "
-                                   "it should be")
-          : KDL_OK;
+  kdl_status status = key_path ? cli_public_key_open(key_path, &key)
+                      : cli_args_has(args, "signature")
+                          ? kdl_fail(KDL_BAD_CALL, "--signature: missing key: use --key=PUBKEY")
+                          : KDL_OK;
   if (status == KDL_OK && key_path)
     status = kdl_sodium_open();
   if (status != KDL_OK)

@@ -6,19 +6,25 @@
  *
  *     const kdl_backend_table *kdl_backend_open(const kdl_backend_services *services);
  *
- * libkdl calls this once. It returns its table, or NULL after services->fail(). The table serves
- * every device whose spec begins with its name ("cuda:sm_90 ..."), instead of a built-in one, and
- * may list more devices. The shared object is never closed. examples/backend/null_backend.c is a
- * complete one. A first launch calls `devices`, `device_open`, `queue_create`, `module_load` and
- * `kernel_find`, in this order, and then the function that `kernel_find` returned.
+ * libkdl calls this function once. It returns the backend's table, or NULL after services->fail().
+ * The table serves every device whose spec begins with its name ("cuda:sm_90 ..."), in place of the
+ * built-in backend of that name if there is one, and may list more devices. The shared object is
+ * never closed. examples/backend/null_backend.c is a complete one.
+ *
+ * Order. libkdl calls `devices` to find devices, `device_open` and then `queue_create` at the first
+ * use of a device (kdl_sym at the latest), `module_load` and then `kernel_find` at the first launch
+ * of a kernel or before it (kdl_prefetch), and for each launch the function that `kernel_find`
+ * returned.
  *
  * Threads. libkdl calls any function from any thread at any time, except that a device is opened
- * once, a module is loaded once and unloaded when nothing uses it, and an object is destroyed by
- * one thread after its last use.
+ * once, an image that is loaded on a device is not loaded on it again, and a module is unloaded, or
+ * another object destroyed, by one thread after its last use.
  *
  * Ownership. The void pointers named device, module, queue and event are the backend's objects.
- * libkdl passes them unchanged and destroys them by the matching function. Modules, queues and
- * events belong to the device that they were created with. A device stays open until exit.
+ * libkdl passes them unchanged and destroys them by the matching function. A module is one image,
+ * loaded on one device (kdl_image_info.module is another thing: the number of a group of variants).
+ * Modules, queues and events belong to the device that they were created with. A device stays open
+ * until exit.
  *
  * Failure. A function that returns kdl_status returns KDL_OK, or calls services->fail() with the
  * driver's code and message and returns its result. A function that fails must undo what it did,
@@ -105,14 +111,14 @@ typedef struct kdl_backend_kernel {
   kdl_launch_entry *launch;
   void *context;
   uint32_t block[3];     /* the only block the image works with; 0: any */
-  uint32_t tile[3];      /* work-items of the problem that a group covers; 0: as the block */
+  uint32_t tile[3];      /* items of the problem that a group covers; 0: as the block */
   uint32_t suggested[3]; /* a good block, where any block works; 0: libkdl uses 256x1x1 */
   /* The parameters as the image declares them; `params` NULL where it does not. */
   const kdl_param_info *params;
   uint32_t param_count;
-  uint32_t packed_size; /* of the packed form */
-  /* Optional. libkdl sets it to 1 before the kernel's first launch, so that the backend need not
-   * wait when it unloads a module that was never launched. */
+  uint32_t packed_size; /* of the buffer of kdl_launch_packed, in bytes */
+  /* Optional: a number of the backend's. libkdl sets it to 1 before the kernel's first launch, so
+   * that the backend need not wait when it unloads a module of which no kernel was launched. */
   uint32_t *launched;
 } kdl_backend_kernel;
 
@@ -180,8 +186,8 @@ typedef struct kdl_backend_sequence {
 enum {
   KDL_BACKEND_SURVIVES_FORK = 1,  /* its objects work in a child that did not exec */
   KDL_BACKEND_READS_NO_PAIRS = 2, /* kdl_backend_image.pairs is NULL for it */
-  /* libkdl calls sequence_create in the first run, when the slots have values, because changing
-   * them later is slower. */
+  /* libkdl calls sequence_create in the first run, when the nodes have their values, because
+   * changing them later is slower. */
   KDL_BACKEND_BINDS_SEQUENCES = 4,
 };
 

@@ -21,17 +21,17 @@
  *
  * Errors. A function that can fail returns kdl_status. kdl_error_message() then gives the calling
  * thread one line: the file, the offset or key, what was found and what was expected. A function
- * without a status returns 0, NULL or "" and sets the message. NULL for a required pointer is
- * KDL_BAD_CALL. Destroy, release and close functions accept NULL.
+ * without a status returns 0, NULL or "" when it fails, and sets the message. NULL for a required
+ * pointer is KDL_BAD_CALL. Destroy, release and close functions accept NULL.
  *
  * Structs. Option and result structs begin with `size`, which the caller sets to sizeof, so that
  * they can grow. Out-parameters come last and are written only on success.
  *
  * Threads. Functions may be called from any thread. Several threads may use one library at once; it
  * must not be closed while one of them uses it. No function is a cancellation point
- * (pthread_cancel), except that launches, kdl_sequence_run and kdl_sync call a GPU's driver with
- * the thread's own setting. No function may be called from a signal handler; none fails because of
- * a signal. docs/launching.md has more, and describes fork.
+ * (pthread_cancel), except that launches, kdl_sequence_run and kdl_sync leave cancellation as the
+ * thread has set it while they call a GPU's driver. No function may be called from a signal
+ * handler; none fails because of a signal. docs/launching.md has more, and describes fork.
  */
 #ifndef KDL_KDL_H
 #define KDL_KDL_H
@@ -53,7 +53,7 @@ extern "C" {
 #define KDL_API
 #endif
 
-/* The version of the library that was loaded, as "0.1.0"; compare with the KDL_VERSION_* macros. */
+/* The version of libkdl that was loaded, as "0.1.0"; compare with the KDL_VERSION_* macros. */
 KDL_API const char *kdl_version(void);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -77,17 +77,18 @@ KDL_API const char *kdl_status_name(kdl_status status);
  * libkdl call on this thread that fails. */
 KDL_API const char *kdl_error_message(void);
 
-/* The driver's own number for that failure (a CUresult, an errno, ...), which the message names; 0
- * where no driver was involved. With KDL_BAD_FILE, ENODATA means a valid PE/COFF file without
- * device code. */
+/* The number that the driver or the operating system gave for that failure (a CUresult, an errno,
+ * ...), which the message names; 0 where neither gave one. With KDL_BAD_FILE, ENODATA means a valid
+ * PE/COFF file without device code. */
 KDL_API int64_t kdl_error_code(void);
 
 /* Records a failure for the calling thread and returns `status`: for libraries built on libkdl. */
 KDL_API kdl_status kdl_error_set(kdl_status status, const char *message);
 
-/* Sends what KDL_DEBUG would print to `log`: one line per call, without its newline, from any
- * thread. `topics` is as in KDL_DEBUG ("load,select", "all"). With a NULL `log`, KDL_DEBUG applies
- * again. No other thread may be in a libkdl function during the call. */
+/* Sends what KDL_DEBUG would print to `log`. Each call of `log` has one line, without its newline,
+ * and may come from any thread. `topics` is as in KDL_DEBUG ("load,select", "all"). With a NULL
+ * `log`, KDL_DEBUG applies again. No other thread may be in a libkdl function during kdl_set_log.
+ */
 KDL_API void kdl_set_log(const char *topics,
                          void (*log)(void *user, const char *topic, const char *line), void *user);
 
@@ -178,8 +179,9 @@ enum {
   KDL_OPEN_FILE = 1,    /* `path` is a file, used as it is: no folder is searched            */
   KDL_OPEN_GLOBAL = 2,  /* kdl_sym without a library searches this one too                  */
   KDL_OPEN_NO_HOST = 4, /* no code of this library runs in this process: it is loaded neither on the
-                           host nor on OpenCL devices other than GPUs, whose drivers run code in
-                           this process. GPU drivers still read the images in this process */
+                           host nor on OpenCL devices that are not GPUs, because their drivers run
+                           code in this process. GPU drivers still read the images in this
+                           process */
 };
 
 /* Opens a library. `path` is one of:
@@ -192,8 +194,8 @@ enum {
  *                      own libraries ("kdl-matmul"). The current folder is not searched.
  *   NULL               the libraries embedded in the calling program or shared object: KDL_EMBED.
  *
- * A program that runs with more rights than its user (AT_SECURE) can open absolute paths, names in
- * LIBDIR/kdl, and NULL.
+ * A program that runs with more rights than its user (AT_SECURE) can open only absolute paths,
+ * names in LIBDIR/kdl, and NULL.
  *
  * Opening reads headers and metadata only. Image bytes are mapped when they are needed; they are
  * copied first where a digest or a signature is checked before they run. The file may be replaced
@@ -213,8 +215,8 @@ KDL_API kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open
 /* Adds a reference. Each kdl_open and kdl_retain needs one kdl_close. */
 KDL_API kdl_library *kdl_retain(kdl_library *lib);
 
-/* Releases a reference. Releasing the last one unloads the library's modules and frees its kernels
- * and image bytes. A retained kernel holds a reference. */
+/* Releases a reference. Releasing the last one unloads the library's images from their devices and
+ * frees its kernels and image bytes. A retained kernel holds a reference. */
 KDL_API void kdl_close(kdl_library *lib);
 
 /* Nested images are listed after the image that holds them. */
@@ -250,9 +252,10 @@ KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
  * called. A missing or broken driver is not an error. No context is created. */
 typedef struct kdl_device kdl_device;
 
-/* How many devices this machine has. The default order is discrete GPUs, integrated GPUs, the CPU.
- * The first call queries every driver. A GPU that two drivers list is one device with two routes,
- * its vendor's first; its first use decides which route it is used through. */
+/* How many devices this machine has. The default order is that of kdl_device_class: discrete GPUs,
+ * integrated GPUs, other accelerators, the CPU. The first call queries every driver. A GPU that two
+ * drivers list is one device with two routes, its vendor's first; its first use decides which route
+ * it is used through. */
 KDL_API size_t kdl_device_count(void);
 
 /* NULL where `index` is not less than kdl_device_count(). */
@@ -282,10 +285,10 @@ KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
  * is the number of new devices.
  *
  * A device that is still listed stays the same kdl_device. A device that its driver no longer lists
- * leaves the list; its first use fails with KDL_DEVICE, and earlier users continue as far as the
- * driver permits. If it returns after it was used, it is a new kdl_device, because the kernels,
- * memory and queues of the first are lost. Where a driver fails or does not answer, its devices
- * stay.
+ * leaves the list. If it was not used before, its first use fails with KDL_DEVICE; otherwise what
+ * uses it continues as far as the driver permits. If it returns after it was used, it is a new
+ * kdl_device, because the kernels, memory and queues of the first are lost. Where a driver fails or
+ * does not answer, its devices stay.
  *
  * No driver is restarted: one that counts its devices only at start reports what it found then. In
  * the child of a fork, drivers that the parent queried are not called.
@@ -322,8 +325,8 @@ typedef struct kdl_device_info {
   int is_host;        /* 1: kernels are called in this process, and its memory is the process's */
   int ordinal;        /* its number in its backend; -1 where it has none */
   uint32_t units;     /* multiprocessors, compute units, cores that this process may run on */
-  uint32_t subgroups; /* the sum of its subgroup sizes, which are powers of two: 48 is 16 and 32 */
-  uint32_t max_block; /* work-items in a group */
+  uint32_t subgroups; /* its subgroup sizes, each a power of two, as bits: 48 is 16 and 32 */
+  uint32_t max_block; /* the most work-items in a group */
   uint64_t memory;    /* bytes */
   uint64_t shared;    /* bytes of group memory that a group may use by default ... */
   uint64_t shared_optin; /* ... and for kernels that opt in to more */
@@ -375,7 +378,8 @@ typedef struct kdl_select_opts {
 } kdl_select_opts;
 
 /* Where the options are NULL, KDL_POLICY and KDL_VARIANT_TAG apply. Programs that run with more
- * rights than their user ignore every KDL_ variable, unless KDL_TRUST makes them stricter. */
+ * rights than their user ignore every KDL_ variable but KDL_TRUST, and that too unless it makes
+ * them stricter. */
 
 typedef struct kdl_selection {
   size_t size; /* set to sizeof(kdl_selection) before the call */
@@ -403,7 +407,7 @@ typedef struct kdl_reason {
 } kdl_reason;
 
 typedef struct kdl_verdict {
-  size_t size; /* sizeof(kdl_verdict) as the library knows it */
+  size_t size; /* sizeof(kdl_verdict) in the libkdl that was loaded */
   size_t image;
   size_t position;    /* 0 is the first in rank order */
   int chosen;         /* 1 for the image that kdl_select gives; without a kernel, one per module */
@@ -431,10 +435,11 @@ KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kd
                                   kdl_device **out_device);
 
 /* The same for process `rank` of `count` on this machine, so that processes share its devices. The
- * ranks are distributed over the devices of the same backend and class as kdl_device_for's that an
- * image fits; neighbouring ranks share a device where there are more ranks than devices. With rank
- * -1, rank and count come from the launcher's environment (Open MPI, MPICH, Slurm, PALS, Flux), or
- * are 0 of 1. Where the launcher exposes one device to each process, that one is returned. */
+ * ranks are distributed over the devices that an image fits and that have the backend and the class
+ * of the device that kdl_device_for gives; neighbouring ranks share a device where there are more
+ * ranks than devices. With rank -1, rank and count come from the launcher's environment (Open MPI,
+ * MPICH, Slurm, PALS, Flux), or are 0 of 1. Where the launcher exposes one device to each process,
+ * that one is returned. */
 KDL_API kdl_status kdl_device_for_rank(kdl_library *lib, const char *kernel,
                                        const kdl_select_opts *opts, int rank, int count,
                                        kdl_device **out_device);

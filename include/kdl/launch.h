@@ -11,9 +11,10 @@
  *     kdl_read(q, host_y, &y, 0, n * 4);
  *     kdl_sync(q);
  *
- * Work on a queue runs in the order in which it was enqueued; libkdl does not wait for it. The host
- * memory of a copy must not change until the copy is done. A late error of the device is returned
- * by the next call that waits, usually kdl_sync.
+ * Work on a queue runs in the order in which it was enqueued. The call that enqueues it does not
+ * wait for it, except on the host and for some copies (kdl_alloc_host, kdl_copy). The host memory
+ * of a copy must not change until the copy is done. A late error of the device is returned by the
+ * next call that waits, usually kdl_sync.
  *
  * In the child of a fork without exec, host kernels work. Other devices that were found before the
  * fork fail there with KDL_DEVICE, because drivers do not survive a fork.
@@ -40,7 +41,7 @@ typedef struct kdl_event kdl_event;
 
 /* Finds a kernel for a device. The images that hold it are ranked now. The first launch, or
  * kdl_prefetch, loads the best one, once per process. If it does not load, the next one is tried;
- * if none loads, this and every later launch fails with the reason of each image.
+ * if none loads, that launch and every later one fail with the reason of each image.
  *
  * With a NULL `lib`, the libraries opened with KDL_OPEN_GLOBAL are searched in the order of their
  * opening. The libraries that KDL_PRELOAD names are always searched first. As in ld.so, the first
@@ -61,7 +62,7 @@ KDL_API kdl_status kdl_prefetch(kdl_kernel *kernel);
 
 /* One parameter as the loaded image takes it. */
 typedef struct kdl_param_info {
-  uint32_t offset; /* in the packed form; UINT32_MAX where it is unknown */
+  uint32_t offset; /* in the buffer of kdl_launch_packed; UINT32_MAX where it is unknown */
   uint32_t size;
 } kdl_param_info;
 
@@ -85,7 +86,7 @@ typedef struct kdl_kernel_info {
   size_t image_count;  /* images in the ranking */
   kdl_image_kind kind;
   uint32_t block[3];                /* work-items in a group; 0 where the caller decides */
-  uint32_t tile[3];                 /* work-items of the problem that a group covers, or 0 */
+  uint32_t tile[3];                 /* items of the problem that a group covers; 0: as the block */
   int64_t param_count;              /* -1 where it is unknown */
   const kdl_param_info *params;     /* NULL where they are unknown */
   size_t route;                     /* its number, for kdl_device_route_get */
@@ -99,7 +100,8 @@ KDL_API kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info)
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-/* The size of a problem, in work-items. */
+/* The size of a problem, in items. A work-item computes one, or several where a kernel's tile is
+ * larger than its block. */
 typedef struct kdl_extent {
   uint64_t x, y, z;
 } kdl_extent;
@@ -121,7 +123,7 @@ static inline kdl_extent kdl_extent1(uint64_t x) {
 /* Arguments, in the order of the kernel's parameters: pointers to their values, which are read
  * before the launch returns. A buffer is passed by a pointer to its kdl_buffer or to a device
  * address. `sizes` may be NULL; otherwise sizes are compared with the image's parameters, and a
- * kdl_buffer must be of the kernel's device (pass the address of memory that two devices share). */
+ * kdl_buffer must be of the kernel's device. Memory that two devices share is passed by address. */
 typedef struct kdl_args {
   size_t count;
   const void *const *pointers;
@@ -129,8 +131,9 @@ typedef struct kdl_args {
 } kdl_args;
 
 /* 1: arguments are checked before the driver gets them; the default in programs built without
- * NDEBUG. KDL_CHECK=1 in the environment turns the check on in any program; with 0 here, KDL_ARGS
- * has no sizes in C, and the number of arguments alone is compared. */
+ * NDEBUG. KDL_CHECK=1 in the environment turns the check on in any program; in C code that was
+ * compiled with KDL_CHECK_ARGUMENTS 0, KDL_ARGS has no sizes, and the number of arguments alone is
+ * compared. */
 #ifndef KDL_CHECK_ARGUMENTS
 #ifdef NDEBUG
 #define KDL_CHECK_ARGUMENTS 0
@@ -158,7 +161,7 @@ typedef struct kdl_launch_desc {
   size_t size;         /* sizeof(kdl_launch_desc) */
   uint32_t grid[3];    /* groups */
   uint32_t block[3];   /* work-items in a group; block[0] = 0: the image's own block */
-  uint32_t shared;     /* bytes of dynamic group memory; at least what the image declares is used */
+  uint32_t shared;     /* bytes of dynamic group memory; if the image declares more, that is used */
   uint32_t flags;      /* KDL_LAUNCH_ */
   uint32_t cluster[3]; /* groups in a cluster; cluster[0] = 0: none */
 } kdl_launch_desc;
@@ -170,8 +173,8 @@ static inline kdl_launch_desc kdl_grid(uint32_t x, uint32_t y, uint32_t z) {
   return desc;
 }
 
-/* The beginning of a kernel handle. `entry` resolves the kernel at the first launch, then is the
- * backend's own function. Programs call kdl_launch. */
+/* The beginning of a kernel handle. `entry` resolves the kernel at the first launch; then it is
+ * the backend's own function, or one that does more and calls it. Programs call kdl_launch. */
 typedef struct kdl_kernel_head kdl_kernel_head;
 typedef kdl_status kdl_launch_entry(const kdl_kernel_head *kernel, const kdl_launch_desc *desc,
                                     const kdl_args *args, void *queue);
@@ -184,7 +187,7 @@ typedef struct kdl_queue_head {
   void *queue; /* the backend's; never NULL */
 } kdl_queue_head;
 
-/* The same as kdl_launch, for bindings and for pointers to functions. */
+/* The same as kdl_launch, for other languages and for pointers to functions. */
 KDL_API kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue,
                                    const kdl_launch_desc *desc, const kdl_args *args);
 
@@ -201,8 +204,9 @@ KDL_API kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, 
 
 /* Launches an explicit grid. With a NULL `queue`, the device's own queue is used
  * (kdl_device_queue). Fails where the images of the ranking differ in block or tile, because a
- * fallback image would compute something else. Without KDL_CHECK_ARGUMENTS this function alone does
- * not test its pointers for NULL. */
+ * fallback image would compute something else: kdl_launch_items takes the block and tile of the
+ * image that was loaded. Without KDL_CHECK_ARGUMENTS this function does not test its pointers for
+ * NULL; all others do. */
 static inline kdl_status kdl_launch(kdl_kernel *kernel, kdl_queue *queue,
                                     const kdl_launch_desc *desc, kdl_args args) {
 #if KDL_CHECK_ARGUMENTS
@@ -216,7 +220,7 @@ static inline kdl_status kdl_launch(kdl_kernel *kernel, kdl_queue *queue,
 #endif
 }
 
-/* The same as kdl_launch_items, for bindings and for pointers to functions. */
+/* The same as kdl_launch_items, for other languages and for pointers to functions. */
 KDL_API kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue,
                                          const kdl_extent *items, const kdl_args *args);
 
@@ -258,7 +262,8 @@ KDL_API kdl_status kdl_device_queue(kdl_device *device, kdl_queue **out_queue);
 /* Waits for the queue's work first, unless the queue was adopted. */
 KDL_API void kdl_queue_destroy(kdl_queue *queue);
 
-/* Waits until all work on the queue is done. Launches without a queue are on kdl_device_queue's. */
+/* Waits until all work on the queue is done. Launches without a queue are on the device's own
+ * queue: kdl_device_queue. */
 KDL_API kdl_status kdl_sync(kdl_queue *queue);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -298,8 +303,8 @@ KDL_API kdl_status kdl_buffer_device(const kdl_buffer *buffer, kdl_device **out_
 KDL_API kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out_total);
 
 /* Pinned memory of the host, which the driver copies from and to directly, so that kdl_write and
- * kdl_read need not wait. On the host and with OpenCL it is plain memory, aligned for any type.
- * `size` may be 0: then *out_data is NULL. */
+ * kdl_read need not wait, as they may with other memory. On the host and with OpenCL it is plain
+ * memory, aligned for any type. `size` may be 0: then *out_data is NULL. */
 KDL_API kdl_status kdl_alloc_host(kdl_device *device, uint64_t size, void **out_data);
 
 /* Frees memory of kdl_alloc_host of the same device. Copies must be done. `data` may be NULL. */
@@ -331,7 +336,8 @@ KDL_API kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *
 KDL_API kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event);
 KDL_API void kdl_event_destroy(kdl_event *event);
 
-/* Marks the point that the queue has reached. */
+/* Sets the event's point: after all work that has been enqueued on the queue so far. The point is
+ * reached when that work is done. */
 KDL_API kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue);
 
 /* Waits until the point is reached. */
@@ -344,7 +350,8 @@ KDL_API kdl_status kdl_event_query(kdl_event *event, int *out_done);
 /* Makes later work of the queue wait for the point. */
 KDL_API kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue);
 
-/* Nanoseconds between two points that were reached, by the device's clock. */
+/* Nanoseconds from the point of `start` to that of `end`, by the device's clock. Both must have
+ * been reached. */
 KDL_API kdl_status kdl_event_elapsed(kdl_event *start, kdl_event *end, double *out_ns);
 
 /* ------------------------------------------------------------------------------------------ */

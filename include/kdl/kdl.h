@@ -66,7 +66,7 @@ typedef enum kdl_status {
   KDL_NO_MATCH = 3,    /* nothing fits the request                                              */
   KDL_DEVICE = 4,      /* a device or its driver failed                                         */
   KDL_IO = 5,          /* the operating system refused: no such file, full disk, no permission  */
-  KDL_NO_MEMORY = 6,   /* an allocation failed, or a documented limit was reached               */
+  KDL_NO_MEMORY = 6,   /* an allocation failed, or a documented limit of memory was reached     */
   KDL_UNSUPPORTED = 7, /* valid, but this build or this machine lacks what it takes to read it  */
 } kdl_status;
 
@@ -274,7 +274,7 @@ KDL_API kdl_device *kdl_device_at(size_t index);
  *   "@FILE"                             what `kdl devices --json` wrote
  *
  * KDL_BAD_CALL, with the grammar, where the text is none of these; KDL_NO_MATCH where this machine
- * has no such device; KDL_UNSUPPORTED where too many were described.
+ * has no such device; KDL_UNSUPPORTED where 16,384 were described already.
  *
  * "opencl:0" is a separate kdl_device with its own memory and queues, even where kdl_device_at
  * gives the same GPU through CUDA. */

@@ -416,7 +416,7 @@ def test_docs(s):
                              env={**os.environ, "PATH": os.path.dirname(s.kdl) + os.pathsep + os.environ["PATH"]})
         if ran.returncode != 0 or not ran.stdout:
             fail(f"{command}: exit {ran.returncode}: {ran.stdout}{ran.stderr}")
-    expect("files", s.files(), ["out.folded", "out.json", "report.json", "saxpy.offload"])
+    expect("files", s.files(), ["out.folded", "out.json", "report.html", "report.json", "saxpy.offload"])
     with open(s.path("out.folded"), encoding="utf-8") as file:
         expect("folded", ran.stdout, file.read())
     with open(s.path("report.json"), encoding="utf-8") as file:

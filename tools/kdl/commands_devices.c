@@ -165,7 +165,7 @@ const cli_command cli_command_run = {
 const cli_command cli_command_trace = {
     .name = "trace",
     .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] -- PROGRAM [ARG...]\n"
-             "kdl trace report TRACE [--folded=FILE] [--json=FILE]\n"
+             "kdl trace report TRACE [--folded=FILE] [--json=FILE] [--html=FILE]\n"
              "kdl trace fold TRACE [-o FILE]",
     .summary = "trace every dispatch of a program, and summarize a trace",
     .details =
@@ -187,6 +187,8 @@ const cli_command cli_command_trace = {
             {"folded", 0, CLI_ONCE, "FILE",
              "report: write folded stacks, for FlameGraph and speedscope"},
             {"json", 0, CLI_ONCE, "FILE", "report: write the tables as JSON"},
+            {"html", 0, CLI_ONCE, "FILE",
+             "report: write a page with the stacks drawn, that needs nothing else"},
             {.name = NULL},
         },
     .min_operands = 0,

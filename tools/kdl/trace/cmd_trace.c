@@ -15,7 +15,9 @@ typedef void write_function(const cli_trace *trace, const cli_trace_sums *sums, 
 static const struct {
   const char *option;
   write_function *write;
-} forms[] = {{"json", cli_trace_write_json}, {"folded", cli_trace_write_folded}};
+} forms[] = {{"json", cli_trace_write_json},
+             {"folded", cli_trace_write_folded},
+             {"html", cli_trace_write_html}};
 enum { form_count = sizeof forms / sizeof *forms };
 
 static kdl_status save_form(const char *path, write_function *write, const cli_trace *trace,
@@ -63,7 +65,7 @@ static kdl_status read_trace(const char *path, cli_trace *trace, cli_trace_sums 
 static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *trace,
                                  cli_trace_sums *sums) {
   static const char *const of_run[] = {"gpu-time", "size", NULL};
-  static const char *const of_others[] = {"json", "folded", NULL};
+  static const char *const of_others[] = {"json", "folded", "html", NULL};
   static const char *const of_fold[] = {"output", NULL};
   const char *word = is_fold ? "trace fold" : "trace report";
   const char *on_stdout = NULL; /* then no text is printed */
@@ -83,7 +85,7 @@ static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *
 }
 
 static int run_program(const cli_args *args) {
-  static const char *const of_report[] = {"json", "folded", NULL};
+  static const char *const of_report[] = {"json", "folded", "html", NULL};
   kdl_status status = refuse_options(args, of_report, "a program that is run");
   if (status == KDL_OK && args->operand_count == 0)
     status = kdl_fail(KDL_BAD_CALL, "missing program: use -- PROGRAM");

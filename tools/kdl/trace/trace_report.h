@@ -117,6 +117,7 @@ void cli_trace_sums_free(cli_trace_sums *sums);
 
 kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums);
 void cli_trace_write_folded(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);
+void cli_trace_write_html(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);
 void cli_trace_write_json(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);
 
 /* ------------------------------------------------------------------------------------------ */

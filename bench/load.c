@@ -62,24 +62,12 @@ STEP step_close(kdl_library *lib) {
   kdl_close(lib);
 }
 
-static void read_file(const char *path, void **out_data, size_t *out_size) {
-  enum { limit = 1 << 16 };
-  FILE *file = fopen(path, "rbe");
-  *out_data = malloc(limit);
-  *out_size = file && *out_data ? fread(*out_data, 1, limit, file) : 0;
-  if (*out_size == 0 || *out_size == limit) {
-    fprintf(stderr, "bench load: %s: found no file of less than %d bytes\n", path, limit);
-    exit(1);
-  }
-  fclose(file);
-}
-
 int main(int argc, char **argv) {
-  void *file, *packed = NULL;
+  void *packed = NULL;
   size_t file_size, size;
   bool is_library = argc > 3;
   const char *name = is_library ? argv[3] : "saxpy";
-  read_file(is_library ? argv[2] : KDL_BENCH_CUBIN, &file, &file_size);
+  void *file = bench_read_file(is_library ? argv[2] : KDL_BENCH_CUBIN, &file_size);
   if (is_library)
     size = file_size;
   else

@@ -28,4 +28,18 @@ static inline void bench_require_call(int error, const char *call) {
   }
 }
 
+/* All of a file; the caller frees it. */
+static inline void *bench_read_file(const char *path, size_t *out_size) {
+  FILE *file = fopen(path, "rbe");
+  long size = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+  void *data = size > 0 ? malloc((size_t)size) : NULL;
+  if (!data || fseek(file, 0, SEEK_SET) || fread(data, 1, (size_t)size, file) != (size_t)size) {
+    fprintf(stderr, "%s: %s: found no file to read\n", program_invocation_short_name, path);
+    exit(1);
+  }
+  fclose(file);
+  *out_size = (size_t)size;
+  return data;
+}
+
 #endif

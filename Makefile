@@ -21,7 +21,7 @@ ctest = scripts/ctest.sh $(1) --parallel $(shell echo $$(($(JOBS) + ($(JOBS) + 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help docs setup build build-asan build-core build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
+.PHONY: help docs figures setup build build-asan build-core build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
         build-kdl build-product begin packages packages-bench packages-demo packages-lint fetched
 
 help:  ## show this list
@@ -63,6 +63,9 @@ format:  ## let clang-format write the layout
 
 docs:  ## write the lists of commands and options into docs/cli.md, from the table of commands
 	@$(call compile,default,cli-docs)
+
+figures:  ## draw docs/figures from the data in bench/results
+	@python3 bench/figures/draw.py
 
 install: build-product  ## into PREFIX, below DESTDIR if set; builds what it installs
 	@cmake --install build --prefix $(PREFIX)

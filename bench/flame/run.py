@@ -165,6 +165,16 @@ def device_time(args):
     return kernels[0]["on_device"]["median"] if kernels and kernels[0]["on_device"]["count"] else None
 
 
+def json_text(result):
+    """JSON with a line for each member, and for each element of a list of objects."""
+    def member(value):
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+        return json.dumps(value)
+    words = ",\n".join(f" {json.dumps(key)}: {member(value)}" for key, value in result.items())
+    return "{\n" + words + "\n}\n"
+
+
 def fold(node, stack, out):
     own = node["ns"] - sum(child["ns"] for child in node.get("children", []))
     if own > 0:
@@ -238,7 +248,7 @@ def main():
                                                "quantiles": quantiles(at["plain"][mode])}
             fold(drawn, [peer, mode], folded)
         result["peers"].append(row)
-    pathlib.Path(args.output).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    pathlib.Path(args.output).write_text(json_text(result), encoding="utf-8")
     if args.folded:
         pathlib.Path(args.folded).write_text("\n".join(folded) + "\n", encoding="utf-8")
 

@@ -4,13 +4,14 @@
 
 A line of FIGURES is a text of a page with {} where its figures are, and where they come from. A
 figure is right where its source rounds to it. In the parts of pages that PARTS names, a time or
-share that no line accounts for is an error: it has no source.
+share that no line accounts for is an error: it has no source. Drawings are checked by bench/figures/draw.py.
 
     figures.py SOURCE_FOLDER
 """
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 UNITS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -24,13 +25,17 @@ PARTS = {
 }
 # What the early documents said themselves, and counts that are no measurement.
 QUOTED = ["3–6 ns for each dispatch", "takes 36 µs, 90% of the cold path", "take 4.1 µs*",
-          "below 0.0001% of a kernel of 10 ms*, which is 10 ns", "97 to 99% of the pairs on the H200, 97%"]
+          "below 0.0001% of a kernel of 10 ms*, which is 10 ns", "and 10 ns cannot be", "97 to 99% of the pairs on the H200, 97%"]
 
 SELECT = "select-2026-11-17.txt"
 OPEN = "open-2026-11-15.txt"
 H200 = "layers-h200-2026-11-16.json"
 EPYC = "layers-epyc-2026-11-15.json"
 POCL = "layers-pocl-2026-11-15.json"
+OVERHEAD = "overhead-h200-2026-11-17.json"
+LATENCY = "latency-2026-11-17.json"
+FLAME = "flame-h200-2026-11-17.json"
+HELD = "flame-h200-held-2026-11-17.json"
 MLIR = "mlir-2026-11-15.txt"
 MLIR_LAUNCH = "mlir-launch-2026-11-17.txt"
 
@@ -68,6 +73,24 @@ class Results:
     def text(self, name, pattern):
         return float(re.search(pattern, self.read(name), re.MULTILINE).group(1))
 
+    def json(self, name):
+        return json.loads(self.read(name))
+
+    def overhead(self, run):
+        """ns of the driver's kernel, and the differences of libkdl and of the driver itself, of one run."""
+        at = self.json(OVERHEAD)["runs"][run]
+        return at["figures"][1]["median"], *at["differences"]
+
+    def latency(self, machine, *names):
+        rows = {row["name"]: row["median"] for row in self.json(LATENCY)["machines"][machine]["figures"]}
+        return [rows[name] for name in names]
+
+    def register_gpu(self, name):
+        """ns of the ioctl of nvidia-uvm, in libkdl's cold process."""
+        def find(node):
+            return node["ns"] if node.get("name", "").endswith("nvidia-uvm 0x25") else sum(map(find, node.get("children", [])))
+        return find(self.json(name)["peers"][0]["modes"]["cold"]["tree"])
+
     def mlir(self, row):
         """The first column of a row of bench_mlir_launch on the H200."""
         part = self.read(MLIR).split("2. On an H200")[1]
@@ -83,7 +106,9 @@ def figures(r):
     warm = lambda layer: r.layer(H200, f"load/kdl/{layer}")
     more = lambda layer: warm(layer) - r.layer(H200, f"load/driver/{layer}")
     share = lambda peer, layer: cold(peer, layer) / cold(peer, "total") * 100
-    queued = r.ratio(H200, "queued/kdl/total", "queued/driver/total")
+    kernel, added, null = r.overhead(0)
+    _, added_again, null_again = r.overhead(1)
+    blocking = next(peer for peer in r.json(FLAME)["peers"] if peer["name"] == "liboffload")["modes"]["hot"]["plain"]
     return {
         "docs/performance.md": [
             ("from memory | {} an image | {} (`OffloadBinary::create`), {} (`extract",
@@ -119,8 +144,16 @@ def figures(r):
              "context takes {}.",
              [cold("kdl", "load"), cold("driver", "load"), cold("kdl", "total"), share("kdl", "context")]),
             ("take 4.1 µs*: {} with libkdl, {} with the driver.", by_peer("hot/{}/total")[:2]),
-            ("queued launches is {} wide",
-             [(queued["high"] - queued["low"]) * r.layer(H200, "queued/driver/total")]),
+            ("cold process {} are one ioctl, REGISTER_GPU of nvidia-uvm, which takes {} where", [r.register_gpu(FLAME), r.register_gpu(HELD)]),
+            ("a launch with its wait takes {} then", [blocking["median"]]),
+            ("A matrix product of {} takes {} longer through libkdl, 95% interval {} to {}: {};",
+             [kernel, added["median"], added["low"], added["high"], added["median"] / kernel * 100]),
+            ("differs from itself by {} in the same run", [null["median"]]),
+            ("another machine of the kind it is {} and {} (", [added_again["median"], null_again["median"]]),
+            ("the cheapest choice, takes {} on the H200's Xeon, a load from that CPU's L2 cache {}, from its L3 cache {}, and from the L2 cache of "
+             "the GPU {}; on the EPYC {}, {} and {} (",
+             [*r.latency(0, "kdl_select, remembered", "L2 cache", "L3 cache", "L2 cache of the GPU"),
+              *r.latency(1, "kdl_select, remembered", "L2 cache", "L3 cache")]),
         ],
         "docs/rfc/0001-offload-metadata.md": [
             ("among 3 images | {#} | {#} |", [r.select(3, llvm), r.select(3, *chosen)]),
@@ -206,6 +239,9 @@ def main():
             count += len(sources)
         if page in PARTS:
             check_part(page, content, spans, wrong)
+    drawn = subprocess.run([sys.executable, source / "bench" / "figures" / "draw.py", "--check"], capture_output=True, text=True)
+    if drawn.returncode:
+        wrong.append(drawn.stdout + drawn.stderr)
     for line in wrong:
         print("figures:", line, file=sys.stderr)
     if not wrong:

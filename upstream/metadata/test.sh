@@ -133,3 +133,7 @@ build_0007() {
     -L"$LLVM/lib" -l:libclang-cpp.so.23.1 -lLLVM-$BASE -o "$BUILD/bin/clang-linker-wrapper"
 }
 test_0007() { lit "$SRC"/clang/test/OffloadTools/clang-linker-wrapper/linker-wrapper{-metadata,-verbose}.c; }
+
+only_0008() { only_0007; }
+build_0008() { build_0007; }
+test_0008() { test_0007; }

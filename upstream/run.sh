@@ -73,7 +73,7 @@ for patch in "$upstream/$series"/[0-9]*.patch; do
   subject=$(sed -n '/^Subject: /{s/^Subject: \(\[PATCH[^]]*\] \)\?//;N;s/\n \(.*\)/ \1/;s/\n.*//;p;q}' "$patch")
   if [ "$(type -t "only_$number")" = function ] && ! "only_$number"; then
     echo "$series|$number|$BASE|$subject|not for this base|||||" >>"$table"
-    git -C "$SRC" am --quiet "$patch" >"$logs/$number-am.log" 2>&1 || git -C "$SRC" am --abort 2>/dev/null
+    git -C "$SRC" am --quiet --keep-non-patch "$patch" >"$logs/$number-am.log" 2>&1 || git -C "$SRC" am --abort 2>/dev/null
     continue
   fi
   # The tests alone: what the patch does to files in folders of tests.
@@ -84,7 +84,7 @@ for patch in "$upstream/$series"/[0-9]*.patch; do
   else
     before="tests do not apply|0"
   fi
-  if ! git -C "$SRC" am --quiet "$patch" >"$logs/$number-am.log" 2>&1; then
+  if ! git -C "$SRC" am --quiet --keep-non-patch "$patch" >"$logs/$number-am.log" 2>&1; then
     git -C "$SRC" am --abort
     echo "$series|$number|$BASE|$subject|does not apply|||||" >>"$table"
     status=1

@@ -21,7 +21,6 @@ FIGURE = re.compile(rf"(?<![\w.\-–])({NUMBER}) ?(ns|µs|ms|%)(?!\w)")
 # Of each page the part that is held to its sources: from a line to another, or to the end.
 PARTS = {
     "docs/performance.md": ("One core of an AMD EPYC", None),
-    "docs/rfc/0001-offload-metadata.md": ("Opening and choosing as a whole", "## Not verified"),
 }
 # What the early documents said themselves, and counts that are no measurement.
 QUOTED = ["3–6 ns for each dispatch", "takes 36 µs, 90% of the cold path", "take 4.1 µs*",
@@ -154,12 +153,6 @@ def figures(r):
              "the GPU {}; on the EPYC {}, {} and {} (",
              [*r.latency(0, "kdl_select, remembered", "L2 cache", "L3 cache", "L2 cache of the GPU"),
               *r.latency(1, "kdl_select, remembered", "L2 cache", "L3 cache")]),
-        ],
-        "docs/rfc/0001-offload-metadata.md": [
-            ("among 3 images | {#} | {#} |", [r.select(3, llvm), r.select(3, *chosen)]),
-            ("among 1,000 images | {#} million | {#} million |",
-             [r.select(1000, llvm) / 1e6, r.select(1000, *chosen) / 1e6]),
-            ("remembers takes {#}.", [r.select(3, "kdl_select, remembered")]),
         ],
         "docs/mlir.md": [
             ("is {#} instructions with a stream and {#} without, through `#gpu.select_object` on the same",

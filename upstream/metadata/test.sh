@@ -50,12 +50,13 @@ build_liboffload() {
   cp -p "$jit" "$api" "$BUILD"
   sed -i 's/PassBuilder PB(TM,/PassBuilder PB(M.getContext(), TM,/' "$jit"
   sed -i 's/^  KernelArgsTy LaunchArgs{};/&\n  LaunchArgs.Version = OMP_KERNEL_ARG_VERSION;/' "$api"
+  # -iquote: LLVM's headers with the patches before this one come before those of the package.
   if [ ! -f "$BUILD/offload/build.ninja" ]; then
     nice -n 10 cmake -G Ninja -S "$SRC/runtimes" -B "$BUILD/offload" -DCMAKE_BUILD_TYPE=Release \
       -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
       -DLLVM_ENABLE_RUNTIMES='openmp;offload' -DLIBOMPTARGET_PLUGINS_TO_BUILD=host -DCMAKE_DISABLE_FIND_PACKAGE_Clang=ON \
       -DLLVM_DIR="$LLVM/lib/cmake/llvm" -DLLVM_BINARY_DIR="$LLVM" -DLIBOMP_OMPD_SUPPORT=OFF -DLIBOMPTARGET_OMPT_SUPPORT=OFF \
-      -DLLVM_INCLUDE_TESTS=OFF -DCMAKE_CXX_FLAGS="-w -I$SRC/llvm/include" -DCMAKE_SHARED_LINKER_FLAGS="$BUILD/OffloadMetadata.o"
+      -DLLVM_INCLUDE_TESTS=OFF -DCMAKE_CXX_FLAGS="-w -iquote $SRC/llvm/include -I$SRC/llvm/include" -DCMAKE_SHARED_LINKER_FLAGS="$BUILD/OffloadMetadata.o"
   fi
   # What libLLVM would have with the patches before this one.
   cxx -fPIC -I"$SRC/llvm/include" -isystem "$INCLUDE" -c "$SRC/$object/OffloadMetadata.cpp" -o "$BUILD/OffloadMetadata.o"

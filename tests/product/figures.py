@@ -144,7 +144,7 @@ def figures(r):
              [cold("kdl", "load"), cold("driver", "load"), cold("kdl", "total"), share("kdl", "context")]),
             ("take 4.1 µs*: {} with libkdl, {} with the driver.", by_peer("hot/{}/total")[:2]),
             ("cold process {} are one ioctl, REGISTER_GPU of nvidia-uvm, which takes {} where", [r.register_gpu(FLAME), r.register_gpu(HELD)]),
-            ("a launch with its wait takes {} then", [blocking["median"]]),
+            ("a launch with its wait takes {}. The table above", [blocking["median"]]),
             ("A matrix product of {} takes {} longer through libkdl, 95% interval {} to {}: {};",
              [kernel, added["median"], added["low"], added["high"], added["median"] / kernel * 100]),
             ("differs from itself by {} in the same run", [null["median"]]),

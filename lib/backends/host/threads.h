@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Threads of the host: how many there may be, how many pay for a launch, and the pool that has
+ * them. thread_count.c, thread_plan.c and thread_pool.c; run.c uses them for launches.
+ */
+#ifndef KDL_BACKENDS_HOST_THREADS_H
+#define KDL_BACKENDS_HOST_THREADS_H
+
+#include "lib/backends/host/host.h"
+
+#include <sched.h>
+#include <stdbool.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* How many there may be                                                                        */
+
+enum { KDL_HOST_MAX_THREADS = 1024 };
+
+typedef struct kdl_host_thread_limits {
+  unsigned total;     /* that run at once, those that launch included */
+  unsigned unlimited; /* of a launch that nothing limits: at most `total` */
+  bool may_spin;      /* whether each of `total` can have a CPU, so that one may wait awake */
+  bool has_cpu_set;
+  cpu_set_t cpu_set; /* that they run on */
+} kdl_host_thread_limits;
+
+/* CPUs that the process's cgroup allows by its quota, and those above it, in thousandths; 0: any
+ * number. `root` is "", or a folder with `proc` and `sys` in it. */
+uint64_t kdl_host_cgroup_millicpus(const char *root);
+
+/* From KDL_HOST_THREADS, else the affinity mask and the cgroup's quota, and OMP_NUM_THREADS. */
+void kdl_host_read_thread_limits(const char *root, kdl_host_thread_limits *out_limits);
+
+/* The same of this process, read once. */
+const kdl_host_thread_limits *kdl_host_thread_limits_get(void);
+
+/* ------------------------------------------------------------------------------------------ */
+/* How many pay                                                                                 */
+
+/* From when a launch is handed to a thread until that has begun. */
+typedef struct kdl_host_handoff {
+  double asleep_ns, awake_ns;
+} kdl_host_handoff;
+
+/* What it costs to run on so many threads, of which `awake` others are awake: they are handed the
+ * launch in a tree, and leave it one after the other. */
+double kdl_host_sharing_ns(const kdl_host_handoff *costs, unsigned awake, unsigned threads);
+
+/* How many threads, at most `most`, finish first what takes one thread `work_ns`. 1: none but the
+ * caller. */
+unsigned kdl_host_threads_that_pay(const kdl_host_handoff *costs, unsigned awake, double work_ns,
+                                   unsigned most);
+
+/* The first group of share `i` of `count`; that of share `count` is `total`. */
+uint64_t kdl_host_share_begin(uint64_t total, unsigned count, unsigned i);
+
+/* How many of the groups that are left in a share a thread takes next. */
+uint64_t kdl_host_chunk(uint64_t left);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The pool                                                                                     */
+
+/* Threads of the pool that wait awake. */
+unsigned kdl_host_pool_awake(void);
+
+kdl_host_handoff kdl_host_pool_handoff(void);
+
+/* Handoffs that took so long that no launch is shared are not measured again: they are supposed to
+ * have become shorter. */
+void kdl_host_pool_forget_handoff(void);
+
+/* Runs groups `first` to `total` on this thread and up to `threads` - 1 of the pool, as far as they
+ * are not needed by other launches and no more than `all_threads` run at once for all of them. The
+ * time that one group took is left at *out_group_ns; 0 where it is not known. False in a child that
+ * was forked meanwhile: what other threads had begun is not done there. */
+bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total, unsigned threads,
+                       unsigned all_threads, void *shared, double *out_group_ns);
+
+/* Groups `first` to `end` on this thread. */
+void kdl_host_run_groups(const kdl_host_work *work, uint64_t first, uint64_t end, void *shared);
+
+/* NULL where none is needed, and where there is none: *out_is_missing. */
+void *kdl_host_acquire_group_memory(const kdl_host_work *work, bool *out_is_missing);
+
+int64_t kdl_host_now_ns(void);
+
+#endif

@@ -2,11 +2,12 @@
 /* What is decided about threads without looking at any. */
 #include "lib/backends/host/threads.h"
 
-enum {
-  transfers_per_handoff = 4, /* a thread that is awake sees the launch, takes it, is counted in, and
-                                begins: as many cache lines; it is counted out by one */
-  chunks_per_rest = 4        /* a CPU of a quarter of the others' speed is done when they are */
-};
+/* A thread that is awake sees the launch, takes it, is counted in, and begins: as many cache lines.
+ * It is counted out by one. */
+static const double transfers_per_handoff = 4;
+
+/* A CPU of a quarter of the others' speed has taken its first chunk when they are done. */
+enum { chunk_part = 4 };
 
 /* Two threads have begun after one handoff, four more after another. The others work meanwhile, so
  * that what a thread comes too late for is divided among all. */
@@ -45,5 +46,5 @@ uint64_t kdl_host_share_begin(uint64_t total, unsigned count, unsigned i) {
 }
 
 uint64_t kdl_host_chunk(uint64_t left) {
-  return left / chunks_per_rest + (left % chunks_per_rest != 0);
+  return left / chunk_part + (left % chunk_part != 0);
 }

@@ -38,6 +38,7 @@ enum {
   handoff_samples = 64,  /* so many longer ones in turn count as much as one shorter */
   spins_per_clock_read = 64,
   lock_tries = 200,
+  settle_tries = 20, /* before others' cache lines are looked at */
   max_shares = 64,
   bits = 64,
   bitmap_words = KDL_HOST_MAX_THREADS / bits,
@@ -53,30 +54,23 @@ typedef struct {
 typedef struct job {
   const kdl_host_work *work;
   unsigned share_count;
-  unsigned tree_end;             /* positions below are handed the launch by position (p - 1) / 2 */
-  atomic_uint allowed;           /* threads: those at positions from here on leave */
-  atomic_bool is_taken;          /* every group is */
-  atomic_int_least64_t began_ns; /* when position 1 began; 0: it is not known */
+  unsigned tree_end;    /* positions below are handed the launch by position (p - 1) / 2 */
+  atomic_uint allowed;  /* threads: those at positions from here on leave */
+  atomic_bool is_taken; /* every group is */
 
   /* Of the caller. */
   unsigned limit, claimed; /* threads, the caller included */
   unsigned total;          /* the same of all jobs, as far as this one says */
   bool was_asleep, is_new; /* position 1, and whether some were started for it */
   struct job *next, **previous;
+  uint64_t taken_back[bitmap_words]; /* positions */
 
-  atomic_uint members;                     /* JOB_ */
-  atomic_uint_least64_t cut[bitmap_words]; /* positions that handed the launch to no other */
-  uint16_t workers[KDL_HOST_MAX_THREADS];  /* by position */
+  _Alignas(64) atomic_uint members; /* claimed threads that have not left, JOB_CALLER_SLEEPS */
+  atomic_int_least64_t began_ns;    /* when position 1 began; 0: it is not known */
+  uint16_t workers[KDL_HOST_MAX_THREADS]; /* by position */
   share shares[max_shares];
 } job;
 
-/* job.members, one word, so that it can be waited for and is last touched by one operation. */
-enum {
-  JOB_UNSETTLED = 1, /* threads that were handed the launch and have not left it */
-  JOB_UNSETTLED_MASK = 0xffff,
-  JOB_UNJOINED = 1 << 16, /* of these, those that have not begun */
-  JOB_UNJOINED_MASK = 0x7fff0000,
-};
 #define JOB_CALLER_SLEEPS 0x80000000u
 
 /* A thread of the pool. */
@@ -92,9 +86,11 @@ static struct {
   unsigned started;
   unsigned job_count;
   job *jobs;
-  atomic_uint_least64_t idle[bitmap_words]; /* workers; bits are cleared with the lock held */
 
-  atomic_uint awake; /* idle threads that do not sleep yet */
+  /* By worker. */
+  _Alignas(64) atomic_uint_least64_t idle[bitmap_words]; /* cleared with the lock held */
+  _Alignas(64) atomic_uint_least64_t asleep[bitmap_words];
+
   atomic_int caller; /* the CPU where a launch was last shared; -1: not known */
   atomic_uint asleep_ns, awake_ns;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -112,11 +108,12 @@ static void host_pool_after_fork(void) {
     atomic_store(&pool.workers[i].offer, NULL);
     atomic_store(&pool.workers[i].sleeps, 0);
   }
-  for (unsigned i = 0; i < bitmap_words; ++i)
+  for (unsigned i = 0; i < bitmap_words; ++i) {
     atomic_store(&pool.idle[i], 0);
+    atomic_store(&pool.asleep[i], 0);
+  }
   pool.started = pool.job_count = 0;
   pool.jobs = NULL;
-  atomic_store(&pool.awake, 0);
 }
 
 /* Without memory there are no threads. */
@@ -187,7 +184,12 @@ static inline bool host_spin_until(bool (*has_happened)(void *of), void *of) {
 }
 
 unsigned kdl_host_pool_awake(void) {
-  return atomic_load_explicit(&pool.awake, memory_order_relaxed);
+  unsigned awake = 0;
+  for (unsigned i = 0; i * bits < kdl_host_thread_limits_get()->total; ++i)
+    awake += (unsigned)__builtin_popcountll(
+        atomic_load_explicit(&pool.idle[i], memory_order_relaxed) &
+        ~atomic_load_explicit(&pool.asleep[i], memory_order_relaxed));
+  return awake;
 }
 
 kdl_host_handoff kdl_host_pool_handoff(void) {
@@ -254,12 +256,15 @@ static uint64_t host_run_chunks(job *of, unsigned position, void *shared) {
 /* ------------------------------------------------------------------------------------------ */
 /* Threads of a job                                                                             */
 
-static void host_set_idle(unsigned number) {
-  atomic_fetch_or_explicit(&pool.idle[number / bits], UINT64_C(1) << number % bits,
-                           memory_order_release);
+static void host_set_bit(atomic_uint_least64_t *bitmap, unsigned at) {
+  atomic_fetch_or_explicit(&bitmap[at / bits], UINT64_C(1) << at % bits, memory_order_release);
 }
 
-/* It was counted as handed over. Returns whether the thread slept. */
+static void host_clear_bit(atomic_uint_least64_t *bitmap, unsigned at) {
+  atomic_fetch_and_explicit(&bitmap[at / bits], ~(UINT64_C(1) << at % bits), memory_order_relaxed);
+}
+
+/* Returns whether the thread slept. */
 static bool host_offer(job *of, unsigned position) {
   worker *to = &pool.workers[of->workers[position]];
   to->position = position;
@@ -270,48 +275,45 @@ static bool host_offer(job *of, unsigned position) {
   return slept;
 }
 
-static void host_cut(job *of, unsigned position) {
-  atomic_fetch_or_explicit(&of->cut[position / bits], UINT64_C(1) << position % bits,
-                           memory_order_relaxed);
+/* Hands the job to those that have it from this position. */
+static void host_hand_on(job *of, unsigned position) {
+  for (unsigned i = 2 * position + 1; i < of->tree_end && i <= 2 * position + 2; ++i)
+    (void)host_offer(of, i);
 }
 
-static bool host_is_cut(const job *of, unsigned position) {
-  return atomic_load_explicit(&of->cut[position / bits], memory_order_relaxed) >> position % bits &
-         1;
-}
-
-static unsigned host_child_count(const job *of, unsigned position) {
-  unsigned first = 2 * position + 1;
-  return first >= of->tree_end ? 0 : first + 1 == of->tree_end ? 1 : 2;
-}
-
-/* A thread of the pool has taken the job. It hands it on first. */
-static void host_join_job(job *of, unsigned position) {
-  unsigned children = host_child_count(of, position);
-  if (children && atomic_load_explicit(&of->is_taken, memory_order_relaxed)) {
-    host_cut(of, position);
-    children = 0;
+/* Threads that the job was to be handed to from this position no longer wait for it. Returns their
+ * number. */
+static unsigned host_release_behind(const job *of, unsigned position) {
+  unsigned count = 0;
+  for (unsigned i = 2 * position + 1; i < of->tree_end && i <= 2 * position + 2; ++i) {
+    count += 1 + host_release_behind(of, i);
+    host_set_bit(pool.idle, of->workers[i]);
   }
-  atomic_fetch_add_explicit(&of->members,
-                            children * (JOB_UNSETTLED + JOB_UNJOINED) - (unsigned)JOB_UNJOINED,
-                            memory_order_acq_rel);
+  return count;
+}
+
+/* A thread of the pool has taken the job. Returns how many leave it with this one: itself and,
+ * where all groups were taken, those that it would have handed it to. */
+static unsigned host_join_job(job *of, unsigned position) {
+  if (atomic_load_explicit(&of->is_taken, memory_order_relaxed))
+    return 1 + host_release_behind(of, position);
   if (position == 1 && host_may_spin())
     atomic_store_explicit(&of->began_ns, kdl_host_now_ns(), memory_order_relaxed);
-  for (unsigned i = 0; i < children; ++i)
-    (void)host_offer(of, 2 * position + 1 + i);
+  host_hand_on(of, position);
   bool is_missing;
   void *shared = kdl_host_acquire_group_memory(of->work, &is_missing);
   if (!is_missing)
     (void)host_run_chunks(of, position, shared);
   kdl_host_group_memory_release(shared);
+  return 1;
 }
 
 /* The job is no longer there when its last thread has left. */
-static void host_leave_job(job *of, unsigned number) {
+static void host_leave_job(job *of, unsigned number, unsigned count) {
   atomic_uint *members = &of->members;
-  host_set_idle(number);
-  unsigned before = atomic_fetch_sub_explicit(members, JOB_UNSETTLED, memory_order_acq_rel);
-  if (before & JOB_CALLER_SLEEPS && (before & JOB_UNSETTLED_MASK) == 1)
+  host_set_bit(pool.idle, number);
+  unsigned before = atomic_fetch_sub_explicit(members, count, memory_order_acq_rel);
+  if (before == (JOB_CALLER_SLEEPS | count))
     host_futex_wake(members);
 }
 
@@ -358,17 +360,13 @@ static bool host_has_offer(void *self) {
 }
 
 /* Sleeps until there may be an offer. */
-static void host_sleep(worker *self) {
+static void host_sleep(worker *self, unsigned number) {
+  host_set_bit(pool.asleep, number);
   atomic_store(&self->sleeps, 1);
   if (!atomic_load(&self->offer))
     host_futex_wait(&self->sleeps, 1);
   atomic_store(&self->sleeps, 0);
-}
-
-/* Returns whether this thread is awake now. */
-static bool host_count_awake(int change) {
-  atomic_fetch_add_explicit(&pool.awake, (unsigned)change, memory_order_relaxed);
-  return change > 0;
+  host_clear_bit(pool.asleep, number);
 }
 
 /* On the CPUs that were counted: the thread that made this one may have been bound to one since. */
@@ -388,23 +386,20 @@ static void *host_pool_thread(void *number_of) {
     host_avoid_caller_cpu(&affinity);
     job *offered = atomic_load_explicit(&self->offer, memory_order_acquire);
     if (!offered) {
-      if (!recent)
-        host_sleep(self);
-      else if (!host_spin_until(host_has_offer, self))
-        recent = host_count_awake(-1);
+      if (recent)
+        recent = host_spin_until(host_has_offer, self);
+      else
+        host_sleep(self, number);
       continue;
     }
     if (!atomic_compare_exchange_strong(&self->offer, &offered, NULL))
       continue; /* taken back */
-    if (recent)
-      recent = host_count_awake(-1);
     unsigned process = kdl_fork_count();
-    host_join_job(offered, self->position);
+    unsigned count = host_join_job(offered, self->position);
     if (kdl_fork_count() != process)
       host_exit_forked_child();
-    if (limits->may_spin)
-      recent = host_count_awake(1);
-    host_leave_job(offered, number);
+    recent = limits->may_spin;
+    host_leave_job(offered, number, count);
   }
   return NULL;
 }
@@ -513,18 +508,6 @@ static void host_exit(job *of) {
   pthread_mutex_unlock(&pool.lock);
 }
 
-/* Hands the job to positions from `first` to `end`, by the caller. */
-static void host_offer_all(job *of, unsigned first, unsigned end) {
-  if (first < end)
-    atomic_fetch_add_explicit(&of->members, (end - first) * (JOB_UNSETTLED + JOB_UNJOINED),
-                              memory_order_relaxed);
-  for (unsigned i = first; i < end; ++i) {
-    bool slept = host_offer(of, i);
-    if (i == 1)
-      of->was_asleep = slept;
-  }
-}
-
 static bool host_has_idle(void) {
   uint64_t any = 0;
   for (unsigned i = 0; i < bitmap_words && i * bits < kdl_host_thread_limits_get()->total; ++i)
@@ -540,46 +523,54 @@ static void host_claim_more(job *of) {
   host_lock_pool();
   host_claim(of);
   pthread_mutex_unlock(&pool.lock);
-  host_offer_all(of, first, of->claimed);
+  atomic_fetch_add_explicit(&of->members, of->claimed - first, memory_order_relaxed);
+  for (unsigned i = first; i < of->claimed; ++i)
+    (void)host_offer(of, i);
 }
 
-/* Takes the job back from threads that have not begun. */
+static bool host_is_taken_back(const job *of, unsigned position) {
+  return of->taken_back[position / bits] >> position % bits & 1;
+}
+
+/* Takes the job back from threads that have not begun; those that they would have handed it to have
+ * not, either. */
 static void host_take_back(job *of) {
+  unsigned count = 0;
   for (unsigned i = 1; i < of->claimed; ++i) {
     job *expected = of;
-    if (!atomic_compare_exchange_strong(&pool.workers[of->workers[i]].offer, &expected, NULL))
+    if (host_is_taken_back(of, i) ||
+        (!(i < of->tree_end && host_is_taken_back(of, (i - 1) / 2)) &&
+         !atomic_compare_exchange_strong(&pool.workers[of->workers[i]].offer, &expected, NULL)))
       continue;
-    host_cut(of, i);
-    host_set_idle(of->workers[i]);
-    atomic_fetch_sub_explicit(&of->members, JOB_UNSETTLED + JOB_UNJOINED, memory_order_relaxed);
+    of->taken_back[i / bits] |= UINT64_C(1) << i % bits;
+    host_set_bit(pool.idle, of->workers[i]);
+    ++count;
   }
+  atomic_fetch_sub_explicit(&of->members, count, memory_order_relaxed);
 }
 
 static bool host_is_settled(void *of) {
-  unsigned members = atomic_load_explicit(&((job *)of)->members, memory_order_acquire);
-  return !(members & JOB_UNSETTLED_MASK);
+  return !(atomic_load_explicit(&((job *)of)->members, memory_order_acquire) & ~JOB_CALLER_SLEEPS);
 }
 
-/* Until no thread has the job. A thread is counted in by the one that hands it the job, which is
- * counted out later: when none is left, none will come. */
+static bool host_settles_at_once(job *of) {
+  for (int i = 0; i < settle_tries && !host_is_settled(of); ++i)
+    host_cpu_relax();
+  return host_is_settled(of);
+}
+
+/* Until no thread has the job. */
 static void host_settle(job *of) {
   atomic_store_explicit(&of->is_taken, true, memory_order_relaxed);
-  while (!host_is_settled(of)) {
-    unsigned members = atomic_load_explicit(&of->members, memory_order_relaxed);
-    if (members & JOB_UNJOINED_MASK)
-      host_take_back(of);
+  while (!host_settles_at_once(of)) {
+    host_take_back(of);
     if (host_is_settled(of) || (host_may_spin() && host_spin_until(host_is_settled, of)))
-      break;
-    members = atomic_fetch_or_explicit(&of->members, JOB_CALLER_SLEEPS, memory_order_acquire);
-    if (members & JOB_UNSETTLED_MASK)
+      return;
+    unsigned members =
+        atomic_fetch_or_explicit(&of->members, JOB_CALLER_SLEEPS, memory_order_acquire);
+    if (members & ~JOB_CALLER_SLEEPS)
       host_futex_wait(&of->members, members | JOB_CALLER_SLEEPS);
     atomic_fetch_and_explicit(&of->members, ~JOB_CALLER_SLEEPS, memory_order_relaxed);
-  }
-  for (unsigned i = 3; i < of->tree_end; ++i) { /* 1 and 2 were the caller's to hand over */
-    if (host_is_cut(of, (i - 1) / 2)) {
-      host_cut(of, i);
-      host_set_idle(of->workers[i]);
-    }
   }
 }
 
@@ -613,15 +604,16 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   own.next = NULL;
   atomic_init(&own.is_taken, false);
   atomic_init(&own.began_ns, 0);
-  atomic_init(&own.members, 0);
+  memset(own.taken_back, 0, sizeof own.taken_back);
   is_in_job = true;
   host_enter(&own);
-  for (unsigned i = 0; i * bits < threads; ++i)
-    atomic_init(&own.cut[i], 0);
   own.tree_end = own.claimed;
+  atomic_init(&own.members, own.claimed - 1);
   host_divide_groups(&own, first, total);
   int64_t start = kdl_host_now_ns();
-  host_offer_all(&own, 1, own.tree_end < 3 ? own.tree_end : 3);
+  own.was_asleep = own.claimed > 1 && host_offer(&own, 1);
+  if (own.claimed > 2)
+    (void)host_offer(&own, 2);
   uint64_t ran = host_run_chunks(&own, 0, shared);
   int64_t end = kdl_host_now_ns();
   is_in_job = false;

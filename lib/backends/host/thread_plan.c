@@ -6,22 +6,25 @@
  * It is counted out by one. */
 static const double transfers_per_handoff = 4;
 
-/* A CPU of a quarter of the others' speed has taken its first chunk when they are done. */
-enum { chunk_part = 4 };
+/* A CPU of an eighth of the others' speed has run its first chunk when they are done. */
+enum { chunk_part = 8 };
 
 /* Two threads have begun after one handoff, four more after another. The others work meanwhile, so
  * that what a thread comes too late for is divided among all. */
 double kdl_host_sharing_ns(const kdl_host_handoff *costs, unsigned awake, unsigned threads) {
   if (threads < 2)
     return 0;
-  double handoff = threads - 1 <= awake ? costs->awake_ns : costs->asleep_ns, late = 0;
+  bool are_awake = threads - 1 <= awake;
+  double handoff = are_awake ? costs->awake_ns : costs->asleep_ns, late = 0;
+  double own = are_awake ? costs->caller_awake_ns : costs->caller_asleep_ns;
   unsigned left = threads - 1;
   for (unsigned level = 1, size = 2; left; ++level, size *= 2) {
     unsigned begin = size < left ? size : left;
     late += handoff * level * begin;
     left -= begin;
   }
-  return late / threads + costs->awake_ns / transfers_per_handoff * (threads - 1);
+  own += costs->caller_awake_ns; /* in the end about as much as with threads that are awake */
+  return own + late / threads + costs->awake_ns / transfers_per_handoff * (threads - 1);
 }
 
 unsigned kdl_host_threads_that_pay(const kdl_host_handoff *costs, unsigned awake, double work_ns,

@@ -32,6 +32,8 @@
 enum {
   first_asleep_ns = 20000, /* until they are measured */
   first_awake_ns = 1000,
+  first_caller_asleep_ns = 5000,
+  first_caller_awake_ns = 500,
   max_spin_ns = 50000,
   spins_per_handoff = 4, /* spinning for longer than waking takes must end some time */
   handoff_jump = 4,      /* no sample counts for more than so many times what is known */
@@ -92,11 +94,13 @@ static struct {
   _Alignas(64) atomic_uint_least64_t asleep[bitmap_words];
 
   atomic_int caller; /* the CPU where a launch was last shared; -1: not known */
-  atomic_uint asleep_ns, awake_ns;
+  atomic_uint asleep_ns, awake_ns, caller_asleep_ns, caller_awake_ns; /* kdl_host_handoff */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .caller = -1,
           .asleep_ns = first_asleep_ns,
-          .awake_ns = first_awake_ns};
+          .awake_ns = first_awake_ns,
+          .caller_asleep_ns = first_caller_asleep_ns,
+          .caller_awake_ns = first_caller_awake_ns};
 
 /* Whether this thread has a part in a job: what it launches meanwhile it runs alone. */
 static _Thread_local bool is_in_job;
@@ -192,15 +196,20 @@ unsigned kdl_host_pool_awake(void) {
   return awake;
 }
 
+static unsigned host_known_ns(const atomic_uint *ns) {
+  return atomic_load_explicit(ns, memory_order_relaxed);
+}
+
 kdl_host_handoff kdl_host_pool_handoff(void) {
-  return (kdl_host_handoff){.asleep_ns =
-                                atomic_load_explicit(&pool.asleep_ns, memory_order_relaxed),
-                            .awake_ns = atomic_load_explicit(&pool.awake_ns, memory_order_relaxed)};
+  return (kdl_host_handoff){.asleep_ns = host_known_ns(&pool.asleep_ns),
+                            .awake_ns = host_known_ns(&pool.awake_ns),
+                            .caller_asleep_ns = host_known_ns(&pool.caller_asleep_ns),
+                            .caller_awake_ns = host_known_ns(&pool.caller_awake_ns)};
 }
 
 /* The least of late: a thread that other processes kept from its CPU says little. */
 static void host_record_handoff(atomic_uint *known, int64_t ns) {
-  int64_t before = atomic_load_explicit(known, memory_order_relaxed);
+  int64_t before = host_known_ns(known);
   if (ns > before) {
     ns = ns < handoff_jump * before ? ns : handoff_jump * before;
     ns = before + (ns - before) / handoff_samples + 1;
@@ -209,11 +218,16 @@ static void host_record_handoff(atomic_uint *known, int64_t ns) {
     atomic_store_explicit(known, (unsigned)ns, memory_order_relaxed);
 }
 
+static void host_lower_handoff(atomic_uint *known, unsigned first_ns) {
+  if (host_known_ns(known) > first_ns)
+    host_record_handoff(known, first_ns);
+}
+
 void kdl_host_pool_forget_handoff(void) {
-  if (atomic_load_explicit(&pool.asleep_ns, memory_order_relaxed) > first_asleep_ns)
-    host_record_handoff(&pool.asleep_ns, first_asleep_ns);
-  if (atomic_load_explicit(&pool.awake_ns, memory_order_relaxed) > first_awake_ns)
-    host_record_handoff(&pool.awake_ns, first_awake_ns);
+  host_lower_handoff(&pool.asleep_ns, first_asleep_ns);
+  host_lower_handoff(&pool.awake_ns, first_awake_ns);
+  host_lower_handoff(&pool.caller_asleep_ns, first_caller_asleep_ns);
+  host_lower_handoff(&pool.caller_awake_ns, first_caller_awake_ns);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -595,6 +609,7 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   }
   pthread_once(&once, host_create_pool);
   unsigned process = kdl_fork_count();
+  int64_t start = kdl_host_now_ns();
   job own; /* whose arrays are mostly not needed */
   own.work = work;
   own.limit = threads;
@@ -610,10 +625,10 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   own.tree_end = own.claimed;
   atomic_init(&own.members, own.claimed - 1);
   host_divide_groups(&own, first, total);
-  int64_t start = kdl_host_now_ns();
   own.was_asleep = own.claimed > 1 && host_offer(&own, 1);
   if (own.claimed > 2)
     (void)host_offer(&own, 2);
+  int64_t begin = kdl_host_now_ns();
   uint64_t ran = host_run_chunks(&own, 0, shared);
   int64_t end = kdl_host_now_ns();
   is_in_job = false;
@@ -622,9 +637,12 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   host_exit(&own);
   host_settle(&own);
   int64_t began = atomic_load_explicit(&own.began_ns, memory_order_relaxed);
-  if (began && !own.is_new)
+  if (began && !own.is_new) {
     host_record_handoff(own.was_asleep ? &pool.asleep_ns : &pool.awake_ns, began - start);
+    host_record_handoff(own.was_asleep ? &pool.caller_asleep_ns : &pool.caller_awake_ns,
+                        begin - start);
+  }
   if (ran)
-    *out_group_ns = (double)(end - start) / (double)ran;
+    *out_group_ns = (double)(end - begin) / (double)ran;
   return true;
 }

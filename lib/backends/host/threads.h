@@ -37,9 +37,11 @@ const kdl_host_thread_limits *kdl_host_thread_limits_get(void);
 /* ------------------------------------------------------------------------------------------ */
 /* How many pay                                                                                 */
 
-/* From when a launch is handed to a thread until that has begun. */
+/* What it takes to hand a launch to threads that are asleep, or awake: until the first of them has
+ * begun, and what the caller does for it. */
 typedef struct kdl_host_handoff {
   double asleep_ns, awake_ns;
+  double caller_asleep_ns, caller_awake_ns;
 } kdl_host_handoff;
 
 /* What it costs to run on so many threads, of which `awake` others are awake: they are handed the

@@ -128,7 +128,7 @@ static void host_record_launch(uint64_t key, double ns) {
 /* A launch                                                                                     */
 
 static unsigned host_threads_that_pay(double work_ns, unsigned most) {
-  kdl_host_handoff costs = kdl_host_pool_handoff();
+  kdl_host_costs costs = kdl_host_pool_costs();
   return kdl_host_threads_that_pay(&costs, kdl_host_pool_awake(), work_ns, most);
 }
 
@@ -136,7 +136,7 @@ static unsigned host_most_threads(unsigned most, uint64_t groups) {
   return groups < most ? (unsigned)groups : most;
 }
 
-/* A launch that takes longer would be shared, were handoffs what they are supposed to be. */
+/* A launch that takes longer would be shared, were costs what they are supposed to be at first. */
 static const double kept_from_sharing_ns = 20000;
 
 /* Runs groups, twice as many each time, until none is left or others should help with them. Returns
@@ -158,7 +158,7 @@ static uint64_t host_run_until_shared(const kdl_host_work *work, uint64_t total,
     if (*out_threads > 1)
       return done;
     if (!left && spent > kept_from_sharing_ns)
-      kdl_host_pool_forget_handoff();
+      kdl_host_pool_forget_costs();
   }
   return done;
 }

@@ -2,32 +2,23 @@
 /* What is decided about threads without looking at any. */
 #include "lib/backends/host/threads.h"
 
-/* A thread that is awake sees the launch, takes it, is counted in, and begins: as many cache lines.
- * It is counted out by one. */
-static const double transfers_per_handoff = 4;
-
 /* A CPU of an eighth of the others' speed has run its first chunk when they are done. */
 enum { chunk_part = 8 };
 
-/* Two threads have begun after one handoff, four more after another. The others work meanwhile, so
- * that what a thread comes too late for is divided among all. */
-double kdl_host_sharing_ns(const kdl_host_handoff *costs, unsigned awake, unsigned threads) {
+/* The caller works while threads come, so that what they come too late for is divided among all, as
+ * is what it spends on handing the launch to them. That they help with that is left out. A thread
+ * leaves by what it takes to hand a launch to one that is awake. */
+double kdl_host_sharing_ns(const kdl_host_costs *costs, unsigned awake, unsigned threads) {
   if (threads < 2)
     return 0;
-  bool are_awake = threads - 1 <= awake;
-  double handoff = are_awake ? costs->awake_ns : costs->asleep_ns, late = 0;
-  double own = are_awake ? costs->caller_awake_ns : costs->caller_asleep_ns;
-  unsigned left = threads - 1;
-  for (unsigned level = 1, size = 2; left; ++level, size *= 2) {
-    unsigned begin = size < left ? size : left;
-    late += handoff * level * begin;
-    left -= begin;
-  }
-  own += costs->caller_awake_ns; /* in the end about as much as with threads that are awake */
-  return own + late / threads + costs->awake_ns / transfers_per_handoff * (threads - 1);
+  bool sleeps = threads - 1 > awake;
+  double others = threads - 1;
+  double late = costs->begin_ns[sleeps] * others + costs->offer_ns[sleeps] * others * others / 2;
+  double own = costs->offer_ns[sleeps] * others;
+  return 2 * costs->enter_ns + costs->offer_ns[false] * others + (late + own) / threads;
 }
 
-unsigned kdl_host_threads_that_pay(const kdl_host_handoff *costs, unsigned awake, double work_ns,
+unsigned kdl_host_threads_that_pay(const kdl_host_costs *costs, unsigned awake, double work_ns,
                                    unsigned most) {
   unsigned best = 1;
   double best_ns = work_ns;

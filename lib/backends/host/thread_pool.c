@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * One pool for all launches of the process. A launch claims threads that have nothing to do, starts
- * those that are missing, and hands itself to two of them, each of which hands it to two more: so a
- * launch on many threads has begun after a few steps. Each thread has a share of the groups, the
+ * those that are missing, and hands itself to them one by one, in which those that have it help: in
+ * a tree where threads begin soon, and where they take long to wake, all are woken before the first
+ * has begun. Each thread has a share of the groups, the
  * same one in each launch of as many, which it takes in chunks that shrink; then it takes of the
  * others' shares. What one launch wrote is then mostly read by the same CPU in the next, and a slow
  * CPU, or a thread that came late, does less.
@@ -30,14 +31,14 @@
 #include <unistd.h>
 
 enum {
-  first_asleep_ns = 20000, /* until they are measured */
+  first_asleep_ns = 10000, /* until they are measured */
   first_awake_ns = 1000,
-  first_caller_asleep_ns = 5000,
-  first_caller_awake_ns = 500,
+  first_enter_ns = 500,
   max_spin_ns = 50000,
-  spins_per_handoff = 4, /* spinning for longer than waking takes must end some time */
-  handoff_jump = 4,      /* no sample counts for more than so many times what is known */
-  handoff_samples = 64,  /* so many longer ones in turn count as much as one shorter */
+  max_known_ns = 1000000,
+  spin_factor = 4,    /* spinning for longer than waking takes must end some time */
+  sample_jump = 4,    /* no sample counts for more than so many times what is known */
+  sample_weight = 16, /* so many longer ones in turn count as much as one shorter */
   spins_per_clock_read = 64,
   lock_tries = 200,
   settle_tries = 20, /* before others' cache lines are looked at */
@@ -56,19 +57,18 @@ typedef struct {
 typedef struct job {
   const kdl_host_work *work;
   unsigned share_count;
-  unsigned tree_end;    /* positions below are handed the launch by position (p - 1) / 2 */
-  atomic_uint allowed;  /* threads: those at positions from here on leave */
-  atomic_bool is_taken; /* every group is */
+  unsigned offer_end;  /* positions before were claimed before it was handed to any */
+  atomic_uint allowed; /* threads: those at positions from here on leave */
 
   /* Of the caller. */
   unsigned limit, claimed; /* threads, the caller included */
   unsigned total;          /* the same of all jobs, as far as this one says */
   bool was_asleep, is_new; /* position 1, and whether some were started for it */
   struct job *next, **previous;
-  uint64_t taken_back[bitmap_words]; /* positions */
 
-  _Alignas(64) atomic_uint members; /* claimed threads that have not left, JOB_CALLER_SLEEPS */
-  atomic_int_least64_t began_ns;    /* when position 1 began; 0: it is not known */
+  _Alignas(64) atomic_uint next_offer; /* the position that it is handed to next */
+  _Alignas(64) atomic_uint members;    /* claimed threads that have not left, JOB_CALLER_SLEEPS */
+  atomic_int_least64_t began_ns;       /* when position 1 began; 0: it is not known */
   uint16_t workers[KDL_HOST_MAX_THREADS]; /* by position */
   share shares[max_shares];
 } job;
@@ -94,13 +94,12 @@ static struct {
   _Alignas(64) atomic_uint_least64_t asleep[bitmap_words];
 
   atomic_int caller; /* the CPU where a launch was last shared; -1: not known */
-  atomic_uint asleep_ns, awake_ns, caller_asleep_ns, caller_awake_ns; /* kdl_host_handoff */
+  atomic_uint enter_ns, begin_ns[2], offer_ns[2]; /* kdl_host_costs */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .caller = -1,
-          .asleep_ns = first_asleep_ns,
-          .awake_ns = first_awake_ns,
-          .caller_asleep_ns = first_caller_asleep_ns,
-          .caller_awake_ns = first_caller_awake_ns};
+          .enter_ns = first_enter_ns,
+          .begin_ns = {first_awake_ns, first_asleep_ns},
+          .offer_ns = {first_awake_ns / 10, first_asleep_ns / 10}};
 
 /* Whether this thread has a part in a job: what it launches meanwhile it runs alone. */
 static _Thread_local bool is_in_job;
@@ -170,7 +169,7 @@ static void host_futex_wake(atomic_uint *word) {
 
 static int64_t host_spin_ns(void) {
   int64_t ns =
-      (int64_t)spins_per_handoff * atomic_load_explicit(&pool.asleep_ns, memory_order_relaxed);
+      (int64_t)spin_factor * atomic_load_explicit(&pool.begin_ns[true], memory_order_relaxed);
   return ns < max_spin_ns ? ns : max_spin_ns;
 }
 
@@ -200,34 +199,38 @@ static unsigned host_known_ns(const atomic_uint *ns) {
   return atomic_load_explicit(ns, memory_order_relaxed);
 }
 
-kdl_host_handoff kdl_host_pool_handoff(void) {
-  return (kdl_host_handoff){.asleep_ns = host_known_ns(&pool.asleep_ns),
-                            .awake_ns = host_known_ns(&pool.awake_ns),
-                            .caller_asleep_ns = host_known_ns(&pool.caller_asleep_ns),
-                            .caller_awake_ns = host_known_ns(&pool.caller_awake_ns)};
+kdl_host_costs kdl_host_pool_costs(void) {
+  kdl_host_costs costs = {.enter_ns = host_known_ns(&pool.enter_ns)};
+  for (int i = 0; i < 2; ++i) {
+    costs.begin_ns[i] = host_known_ns(&pool.begin_ns[i]);
+    costs.offer_ns[i] = host_known_ns(&pool.offer_ns[i]);
+  }
+  return costs;
 }
 
 /* The least of late: a thread that other processes kept from its CPU says little. */
-static void host_record_handoff(atomic_uint *known, int64_t ns) {
+static void host_record_ns(atomic_uint *known, int64_t ns) {
   int64_t before = host_known_ns(known);
   if (ns > before) {
-    ns = ns < handoff_jump * before ? ns : handoff_jump * before;
-    ns = before + (ns - before) / handoff_samples + 1;
+    ns = ns < sample_jump * before ? ns : sample_jump * before;
+    ns = before + (ns - before) / sample_weight + 1;
   }
-  if (ns > 0 && ns < max_spin_ns)
+  if (ns > 0 && ns < max_known_ns)
     atomic_store_explicit(known, (unsigned)ns, memory_order_relaxed);
 }
 
-static void host_lower_handoff(atomic_uint *known, unsigned first_ns) {
-  if (host_known_ns(known) > first_ns)
-    host_record_handoff(known, first_ns);
+static void host_lower_ns(atomic_uint *known, unsigned first_ns) {
+  unsigned ns = host_known_ns(known);
+  if (ns > first_ns)
+    atomic_store_explicit(known, ns - (ns - first_ns) / sample_weight - 1, memory_order_relaxed);
 }
 
-void kdl_host_pool_forget_handoff(void) {
-  host_lower_handoff(&pool.asleep_ns, first_asleep_ns);
-  host_lower_handoff(&pool.awake_ns, first_awake_ns);
-  host_lower_handoff(&pool.caller_asleep_ns, first_caller_asleep_ns);
-  host_lower_handoff(&pool.caller_awake_ns, first_caller_awake_ns);
+void kdl_host_pool_forget_costs(void) {
+  host_lower_ns(&pool.enter_ns, first_enter_ns);
+  host_lower_ns(&pool.begin_ns[false], first_awake_ns);
+  host_lower_ns(&pool.begin_ns[true], first_asleep_ns);
+  host_lower_ns(&pool.offer_ns[false], first_awake_ns / 10);
+  host_lower_ns(&pool.offer_ns[true], first_asleep_ns / 10);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -289,45 +292,40 @@ static bool host_offer(job *of, unsigned position) {
   return slept;
 }
 
-/* Hands the job to those that have it from this position. */
-static void host_hand_on(job *of, unsigned position) {
-  for (unsigned i = 2 * position + 1; i < of->tree_end && i <= 2 * position + 2; ++i)
-    (void)host_offer(of, i);
-}
-
-/* Threads that the job was to be handed to from this position no longer wait for it. Returns their
- * number. */
-static unsigned host_release_behind(const job *of, unsigned position) {
+/* Hands the job on until all have it; others do the same. Returns to how many it was. */
+static unsigned host_hand_on(job *of) {
   unsigned count = 0;
-  for (unsigned i = 2 * position + 1; i < of->tree_end && i <= 2 * position + 2; ++i) {
-    count += 1 + host_release_behind(of, i);
-    host_set_bit(pool.idle, of->workers[i]);
+  for (;; ++count) {
+    unsigned position = atomic_load_explicit(&of->next_offer, memory_order_relaxed);
+    if (position < of->offer_end)
+      position = atomic_fetch_add_explicit(&of->next_offer, 1, memory_order_relaxed);
+    if (position >= of->offer_end)
+      return count;
+    bool slept = host_offer(of, position);
+    if (position == 1) /* which is the caller's to hand to */
+      of->was_asleep = slept;
   }
-  return count;
 }
 
-/* A thread of the pool has taken the job. Returns how many leave it with this one: itself and,
- * where all groups were taken, those that it would have handed it to. */
-static unsigned host_join_job(job *of, unsigned position) {
-  if (atomic_load_explicit(&of->is_taken, memory_order_relaxed))
-    return 1 + host_release_behind(of, position);
+/* A thread of the pool has taken the job. */
+static void host_join_job(job *of, unsigned position) {
   if (position == 1 && host_may_spin())
     atomic_store_explicit(&of->began_ns, kdl_host_now_ns(), memory_order_relaxed);
-  host_hand_on(of, position);
+  (void)host_hand_on(of);
   bool is_missing;
   void *shared = kdl_host_acquire_group_memory(of->work, &is_missing);
   if (!is_missing)
     (void)host_run_chunks(of, position, shared);
   kdl_host_group_memory_release(shared);
-  return 1;
 }
 
 /* The job is no longer there when its last thread has left. */
-static void host_leave_job(job *of, unsigned number, unsigned count) {
+static void host_leave_job(job *of, unsigned number) {
   atomic_uint *members = &of->members;
   host_set_bit(pool.idle, number);
-  unsigned before = atomic_fetch_sub_explicit(members, count, memory_order_acq_rel);
-  if (before == (JOB_CALLER_SLEEPS | count))
+  unsigned before = atomic_fetch_sub_explicit(members, 1, memory_order_acq_rel);
+  if (before == (JOB_CALLER_SLEEPS | 1))
+
     host_futex_wake(members);
 }
 
@@ -409,11 +407,11 @@ static void *host_pool_thread(void *number_of) {
     if (!atomic_compare_exchange_strong(&self->offer, &offered, NULL))
       continue; /* taken back */
     unsigned process = kdl_fork_count();
-    unsigned count = host_join_job(offered, self->position);
+    host_join_job(offered, self->position);
     if (kdl_fork_count() != process)
       host_exit_forked_child();
     recent = limits->may_spin;
-    host_leave_job(offered, number, count);
+    host_leave_job(offered, number);
   }
   return NULL;
 }
@@ -542,21 +540,21 @@ static void host_claim_more(job *of) {
     (void)host_offer(of, i);
 }
 
-static bool host_is_taken_back(const job *of, unsigned position) {
-  return of->taken_back[position / bits] >> position % bits & 1;
+/* No thread is handed the job from now on. Returns how many were not. */
+static unsigned host_stop_offers(job *of) {
+  unsigned first = atomic_exchange(&of->next_offer, of->offer_end);
+  for (unsigned i = first; i < of->offer_end; ++i)
+    host_set_bit(pool.idle, of->workers[i]);
+  return first < of->offer_end ? of->offer_end - first : 0;
 }
 
-/* Takes the job back from threads that have not begun; those that they would have handed it to have
- * not, either. */
+/* Takes the job back from threads that have not begun. */
 static void host_take_back(job *of) {
-  unsigned count = 0;
+  unsigned count = host_stop_offers(of);
   for (unsigned i = 1; i < of->claimed; ++i) {
     job *expected = of;
-    if (host_is_taken_back(of, i) ||
-        (!(i < of->tree_end && host_is_taken_back(of, (i - 1) / 2)) &&
-         !atomic_compare_exchange_strong(&pool.workers[of->workers[i]].offer, &expected, NULL)))
+    if (!atomic_compare_exchange_strong(&pool.workers[of->workers[i]].offer, &expected, NULL))
       continue;
-    of->taken_back[i / bits] |= UINT64_C(1) << i % bits;
     host_set_bit(pool.idle, of->workers[i]);
     ++count;
   }
@@ -575,7 +573,6 @@ static bool host_settles_at_once(job *of) {
 
 /* Until no thread has the job. */
 static void host_settle(job *of) {
-  atomic_store_explicit(&of->is_taken, true, memory_order_relaxed);
   while (!host_settles_at_once(of)) {
     host_take_back(of);
     if (host_is_settled(of) || (host_may_spin() && host_spin_until(host_is_settled, of)))
@@ -617,18 +614,19 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   own.claimed = 1;
   own.is_new = false;
   own.next = NULL;
-  atomic_init(&own.is_taken, false);
+
   atomic_init(&own.began_ns, 0);
-  memset(own.taken_back, 0, sizeof own.taken_back);
+  atomic_init(&own.next_offer, 1);
+  own.was_asleep = false;
   is_in_job = true;
   host_enter(&own);
-  own.tree_end = own.claimed;
+  own.offer_end = own.claimed;
   atomic_init(&own.members, own.claimed - 1);
   host_divide_groups(&own, first, total);
-  own.was_asleep = own.claimed > 1 && host_offer(&own, 1);
-  if (own.claimed > 2)
-    (void)host_offer(&own, 2);
+  int64_t entered = kdl_host_now_ns();
+  unsigned offers = host_hand_on(&own);
   int64_t begin = kdl_host_now_ns();
+
   uint64_t ran = host_run_chunks(&own, 0, shared);
   int64_t end = kdl_host_now_ns();
   is_in_job = false;
@@ -637,10 +635,10 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   host_exit(&own);
   host_settle(&own);
   int64_t began = atomic_load_explicit(&own.began_ns, memory_order_relaxed);
-  if (began && !own.is_new) {
-    host_record_handoff(own.was_asleep ? &pool.asleep_ns : &pool.awake_ns, began - start);
-    host_record_handoff(own.was_asleep ? &pool.caller_asleep_ns : &pool.caller_awake_ns,
-                        begin - start);
+  if (began && offers && !own.is_new) {
+    host_record_ns(&pool.enter_ns, entered - start);
+    host_record_ns(&pool.begin_ns[own.was_asleep], began - entered);
+    host_record_ns(&pool.offer_ns[own.was_asleep], (begin - entered) / offers);
   }
   if (ran)
     *out_group_ns = (double)(end - begin) / (double)ran;

@@ -37,20 +37,20 @@ const kdl_host_thread_limits *kdl_host_thread_limits_get(void);
 /* ------------------------------------------------------------------------------------------ */
 /* How many pay                                                                                 */
 
-/* What it takes to hand a launch to threads that are asleep, or awake: until the first of them has
- * begun, and what the caller does for it. */
-typedef struct kdl_host_handoff {
-  double asleep_ns, awake_ns;
-  double caller_asleep_ns, caller_awake_ns;
-} kdl_host_handoff;
+/* What sharing a launch takes. Those of threads that are awake come first, of those that sleep
+ * second. */
+typedef struct kdl_host_costs {
+  double enter_ns;    /* the caller, before it hands the launch to any thread */
+  double begin_ns[2]; /* the first thread, until it has begun */
+  double offer_ns[2]; /* to hand the launch to one thread */
+} kdl_host_costs;
 
-/* What it costs to run on so many threads, of which `awake` others are awake: they are handed the
- * launch in a tree, and leave it one after the other. */
-double kdl_host_sharing_ns(const kdl_host_handoff *costs, unsigned awake, unsigned threads);
+/* What it costs to run on so many threads, where `awake` others are awake. */
+double kdl_host_sharing_ns(const kdl_host_costs *costs, unsigned awake, unsigned threads);
 
 /* How many threads, at most `most`, finish first what takes one thread `work_ns`. 1: none but the
  * caller. */
-unsigned kdl_host_threads_that_pay(const kdl_host_handoff *costs, unsigned awake, double work_ns,
+unsigned kdl_host_threads_that_pay(const kdl_host_costs *costs, unsigned awake, double work_ns,
                                    unsigned most);
 
 /* The first group of share `i` of `count`; that of share `count` is `total`. */
@@ -65,11 +65,12 @@ uint64_t kdl_host_chunk(uint64_t left);
 /* Threads of the pool that wait awake. */
 unsigned kdl_host_pool_awake(void);
 
-kdl_host_handoff kdl_host_pool_handoff(void);
+/* As they were measured of late. */
+kdl_host_costs kdl_host_pool_costs(void);
 
-/* Handoffs that took so long that no launch is shared are not measured again: they are supposed to
- * have become shorter. */
-void kdl_host_pool_forget_handoff(void);
+/* Costs that are so high that no launch is shared are not measured again: they are supposed to have
+ * become less. */
+void kdl_host_pool_forget_costs(void);
 
 /* Runs groups `first` to `total` on this thread and up to `threads` - 1 of the pool, as far as they
  * are not needed by other launches and no more than `all_threads` run at once for all of them. The

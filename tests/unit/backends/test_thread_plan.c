@@ -8,16 +8,20 @@
 typedef struct {
   const char *name;
   unsigned threads;
-  kdl_host_handoff costs;
+  kdl_host_costs costs;
   double slow_part, slow_speed; /* of its threads, to the others' */
 } machine;
 
 static const machine machines[] = {
-    {"a laptop of two cores", 2, {5000, 400, 2000, 150}, 0, 1},
-    {"one with cores of two kinds", 12, {15000, 700, 3000, 250}, 0.67, 0.4},
-    {"a server of one socket", 64, {30000, 900, 4000, 300}, 0, 1},
-    {"two sockets of many cores", 384, {50000, 2500, 6000, 600}, 0, 1},
-    {"a virtual machine whose threads wake late", 16, {200000, 3000, 20000, 1000}, 0.25, 0.5},
+    {"a laptop of two cores", 2, {100, {400, 5000}, {60, 2000}}, 0, 1},
+    {"one with cores of two kinds", 12, {150, {700, 15000}, {80, 3000}}, 0.67, 0.4},
+    {"a server of one socket", 64, {200, {900, 30000}, {100, 4000}}, 0, 1},
+    {"two sockets of many cores", 384, {400, {2500, 50000}, {200, 6000}}, 0, 1},
+    {"a virtual machine whose threads wake late",
+     16,
+     {600, {3000, 200000}, {300, 20000}},
+     0.25,
+     0.5},
 };
 enum { machine_count = sizeof machines / sizeof *machines };
 
@@ -43,17 +47,18 @@ static void threads_never_cost_more_than_they_bring(void **state) {
   }
 }
 
-static void a_launch_shorter_than_a_handoff_is_the_callers(void **state) {
+static void a_launch_shorter_than_it_takes_to_begin_is_the_callers(void **state) {
   (void)state;
   for (unsigned i = 0; i < machine_count; ++i) {
     const machine *at = &machines[i];
     unsigned others = at->threads - 1;
     assert_int_equal(
-        kdl_host_threads_that_pay(&at->costs, 0, at->costs.asleep_ns * 0.9, at->threads), 1);
+        kdl_host_threads_that_pay(&at->costs, 0, at->costs.begin_ns[true] * 0.9, at->threads), 1);
     assert_int_equal(
-        kdl_host_threads_that_pay(&at->costs, others, at->costs.awake_ns * 0.9, at->threads), 1);
+        kdl_host_threads_that_pay(&at->costs, others, at->costs.begin_ns[false] * 0.9, at->threads),
+        1);
     /* What pays with threads that are awake need not with those that sleep. */
-    double work = at->costs.awake_ns * 4;
+    double work = at->costs.begin_ns[false] * 4;
     assert_true(kdl_host_threads_that_pay(&at->costs, others, work, at->threads) > 1);
     assert_int_equal(kdl_host_threads_that_pay(&at->costs, 0, work, at->threads), 1);
   }
@@ -160,7 +165,7 @@ static void slow_cores_do_less(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_never_cost_more_than_they_bring),
-      cmocka_unit_test(a_launch_shorter_than_a_handoff_is_the_callers),
+      cmocka_unit_test(a_launch_shorter_than_it_takes_to_begin_is_the_callers),
       cmocka_unit_test(no_more_threads_than_allowed),
       cmocka_unit_test(shares_cover_every_group_once),
       cmocka_unit_test(chunks_shrink_and_end),

@@ -111,19 +111,25 @@ kdl_status kdl_host_prepare_work(const kdl_host_loaded_kernel *kernel, const kdl
   return status;
 }
 
+/* Apart, so that a launch of one group stays as short as it can be. */
+static __attribute__((noinline)) kdl_status host_run_many(kdl_host_work *work,
+                                                          const kdl_launch_desc *desc,
+                                                          const void *queue) {
+  work->end = work->group_count;
+  return kdl_host_run(work, work->group_count,
+                      desc->threads ? desc->threads : kdl_host_queue_threads(queue));
+}
+
 static kdl_status host_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue) {
   const kdl_host_loaded_kernel *kernel = head->context;
   kdl_host_work work = {.run = kernel->declared.run, .args = args->pointers};
   const char *error = NULL;
   KDL_TRY(host_prepare_launch(kernel, desc, args, &error, &work));
-  if (work.group_count == 1 && work.shape.shared_size == 0) {
+  if (work.group_count == 1 && work.shape.shared_size == 0)
     work.run(&work.shape, work.args);
-  } else {
-    work.end = work.group_count;
-    KDL_TRY(kdl_host_run(&work, work.group_count,
-                         desc->threads ? desc->threads : kdl_host_queue_threads(queue)));
-  }
+  else
+    KDL_TRY(host_run_many(&work, desc, queue));
   if (error)
     return FAIL(KDL_DEVICE, "%s", error);
   return KDL_OK;

@@ -186,12 +186,15 @@ static inline bool host_spin_until(bool (*has_happened)(void *of), void *of) {
   return false;
 }
 
+static uint64_t host_awake_word(unsigned i) {
+  return atomic_load_explicit(&pool.idle[i], memory_order_relaxed) &
+         ~atomic_load_explicit(&pool.asleep[i], memory_order_relaxed);
+}
+
 unsigned kdl_host_pool_awake(void) {
   unsigned awake = 0;
-  for (unsigned i = 0; i * bits < kdl_host_thread_limits_get()->total; ++i)
-    awake += (unsigned)__builtin_popcountll(
-        atomic_load_explicit(&pool.idle[i], memory_order_relaxed) &
-        ~atomic_load_explicit(&pool.asleep[i], memory_order_relaxed));
+  for (unsigned i = 0; i < bitmap_words; ++i)
+    awake += (unsigned)__builtin_popcountll(host_awake_word(i));
   return awake;
 }
 
@@ -206,6 +209,12 @@ kdl_host_costs kdl_host_pool_costs(void) {
     costs.offer_ns[i] = host_known_ns(&pool.offer_ns[i]);
   }
   return costs;
+}
+
+double kdl_host_pool_least_shared_ns(void) {
+  bool has_awake = host_awake_word(0) != 0; /* the first are used first */
+  return kdl_host_least_shared_ns(host_known_ns(&pool.enter_ns),
+                                  host_known_ns(&pool.begin_ns[!has_awake]));
 }
 
 /* The least of late: a thread that other processes kept from its CPU says little. */

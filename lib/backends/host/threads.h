@@ -48,6 +48,13 @@ typedef struct kdl_host_costs {
 /* What it costs to run on so many threads, where `awake` others are awake. */
 double kdl_host_sharing_ns(const kdl_host_costs *costs, unsigned awake, unsigned threads);
 
+/* Less work than this is for the caller alone. With T threads, work W pays where W / T and the
+ * costs are less than W, and they are at least twice enter_ns and begin_ns of all but the caller
+ * divided by T. */
+static inline double kdl_host_least_shared_ns(double enter_ns, double begin_ns) {
+  return 2 * enter_ns + begin_ns;
+}
+
 /* How many threads, at most `most`, finish first what takes one thread `work_ns`. 1: none but the
  * caller. */
 unsigned kdl_host_threads_that_pay(const kdl_host_costs *costs, unsigned awake, double work_ns,
@@ -64,6 +71,9 @@ uint64_t kdl_host_chunk(uint64_t left);
 
 /* Threads of the pool that wait awake. */
 unsigned kdl_host_pool_awake(void);
+
+/* kdl_host_least_shared_ns, as it is now. */
+double kdl_host_pool_least_shared_ns(void);
 
 /* As they were measured of late. */
 kdl_host_costs kdl_host_pool_costs(void);

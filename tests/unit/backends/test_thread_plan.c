@@ -39,6 +39,8 @@ static void threads_never_cost_more_than_they_bring(void **state) {
         unsigned threads = kdl_host_threads_that_pay(&at->costs, others, work, at->threads);
         assert_in_range(threads, 1, at->threads);
         assert_true(time_on(at, others, work, threads) <= work);
+        assert_true(threads == 1 || work > kdl_host_least_shared_ns(at->costs.enter_ns,
+                                                                    at->costs.begin_ns[!others]));
         assert_true(threads >= before); /* more work is not for fewer */
         before = threads;
       }

@@ -286,6 +286,11 @@ typedef struct kdl_backend_table {
   /* Optional. The kernel argument for `address` + `offset`, where `offset` is not 0. Without this
    * function libkdl passes the sum. KDL_UNSUPPORTED where memory has no addresses. */
   kdl_status (*address_at)(void *device, uint64_t address, uint64_t offset, uint64_t *out_address);
+
+  /* Optional. A queue whose launches run on at most so many threads of the CPU, which is not 0;
+   * without this function, queue_create. */
+  kdl_status (*queue_create_limited)(void *device, int32_t priority, uint32_t threads,
+                                     void **out_queue);
 } kdl_backend_table;
 
 /* The name and the type of the function that a shared object exports. */

@@ -164,12 +164,14 @@ typedef struct kdl_launch_desc {
   uint32_t shared;     /* bytes of dynamic group memory; if the image declares more, that is used */
   uint32_t flags;      /* KDL_LAUNCH_ */
   uint32_t cluster[3]; /* groups in a cluster; cluster[0] = 0: none */
+  uint32_t threads;    /* of the CPU that run it, at most, the caller's among them; 0: as many as
+                          the queue allows. Other devices do not read it */
 } kdl_launch_desc;
 
 enum { KDL_LAUNCH_COOPERATIVE = 1 /* the groups run at the same time and may synchronise */ };
 
 static inline kdl_launch_desc kdl_grid(uint32_t x, uint32_t y, uint32_t z) {
-  kdl_launch_desc desc = {sizeof(kdl_launch_desc), {x, y, z}, {0, 0, 0}, 0, 0, {0, 0, 0}};
+  kdl_launch_desc desc = {sizeof(kdl_launch_desc), {x, y, z}, {0, 0, 0}, 0, 0, {0, 0, 0}, 0};
   return desc;
 }
 
@@ -201,6 +203,10 @@ KDL_API kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue,
  * exit: docs/launching.md. */
 KDL_API kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
                                      void *context);
+
+/* How many threads a launch on the host may use that has no limit, on a queue without one:
+ * docs/launching.md has what decides. */
+KDL_API uint32_t kdl_host_thread_count(void);
 
 /* Launches an explicit grid. With a NULL `queue`, the device's own queue is used
  * (kdl_device_queue). Fails where the images of the ranking differ in block or tile, because a
@@ -245,6 +251,8 @@ KDL_API kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue,
 typedef struct kdl_queue_opts {
   size_t size;      /* sizeof(kdl_queue_opts) */
   int32_t priority; /* 0 is normal, less is more urgent; a hint */
+  uint32_t threads; /* of the CPU that run one of its launches, at most, unless the launch sets its
+                       own limit; 0: as many as the process has. Other devices do not read it */
 } kdl_queue_opts;
 
 /* A queue of the device. On the host, a call that enqueues work returns when the work is done. */

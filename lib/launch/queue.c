@@ -41,8 +41,12 @@ kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_
     status = alloc_queue(device, &queue);
   if (status != KDL_OK)
     return status;
-  status = queue->runtime->table->queue_create(queue->runtime->handle, full_opts.priority,
-                                               &queue->head.queue);
+  const kdl_runtime *runtime = queue->runtime;
+  if (full_opts.threads && runtime->table->queue_create_limited)
+    status = runtime->table->queue_create_limited(runtime->handle, full_opts.priority,
+                                                  full_opts.threads, &queue->head.queue);
+  else
+    status = runtime->table->queue_create(runtime->handle, full_opts.priority, &queue->head.queue);
   return finish_queue(status, queue, out_queue);
 }
 

@@ -27,7 +27,8 @@ static_assert(sizeof(kdl_mlir_slot) == 16 && sizeof(kdl_kernel_head) == 24);
 static_assert(sizeof(kdl_mlir_stub) == 48 && offsetof(kdl_mlir_stub, slot) == 24);
 static_assert(sizeof(kdl_launch_desc) == 56 && offsetof(kdl_launch_desc, grid) == 8 &&
               offsetof(kdl_launch_desc, block) == 20 && offsetof(kdl_launch_desc, shared) == 32 &&
-              offsetof(kdl_launch_desc, flags) == 36 && offsetof(kdl_launch_desc, cluster) == 40);
+              offsetof(kdl_launch_desc, flags) == 36 && offsetof(kdl_launch_desc, cluster) == 40 &&
+              offsetof(kdl_launch_desc, threads) == 52);
 static_assert(sizeof(kdl_args) == 24 && offsetof(kdl_args, pointers) == 8);
 
 /// The types of the runtime's structs in one LLVM context.
@@ -52,7 +53,7 @@ struct Types {
   llvm::StructType *slot;    // kdl_mlir_slot
   llvm::StructType *stub;    // kdl_mlir_stub
   llvm::ArrayType *extent;
-  llvm::StructType *desc;    // kdl_launch_desc, with its padding
+  llvm::StructType *desc;    // kdl_launch_desc
   llvm::StructType *args;    // kdl_args
   llvm::FunctionType *entry; // kdl_launch_entry
 };
@@ -196,6 +197,7 @@ llvm::Value *Launch::makeDesc() {
   words.append(block.begin(), block.end());
   words.append({shared, /*flags=*/zero});
   words.append(cluster.begin(), cluster.end());
+  words.push_back(/*threads=*/zero);
   llvm::ConstantInt *size = builder.getInt64(sizeof(kdl_launch_desc));
   if (llvm::all_of(words, llvm::IsaPred<llvm::Constant>)) {
     auto constant = [&](size_t i) { return cast<llvm::Constant>(words[i]); };
@@ -205,7 +207,7 @@ llvm::Value *Launch::makeDesc() {
     };
     llvm::Constant *whole =
         llvm::ConstantStruct::get(types.desc, {size, extent(0), extent(3), constant(6), constant(7),
-                                               extent(8), builder.getInt32(0)});
+                                               extent(8), constant(11)});
     auto *made = new llvm::GlobalVariable(module, types.desc, /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, whole,
                                           symbol(binary.getName(), "desc"));

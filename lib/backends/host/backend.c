@@ -32,6 +32,28 @@ static kdl_status host_device_open(const kdl_backend_device *desc, void **out_de
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Queues                                                                                       */
+
+/* A queue's handle is a number: that of a queue with a limit has the highest bit, and the limit in
+ * its lowest. */
+enum { queue_limit_bits = 16, max_queue_limit = (1 << queue_limit_bits) - 1 };
+static const uintptr_t limited_queue = UINTPTR_MAX / 2 + 1;
+
+static kdl_status host_queue_create_limited(void *device, int32_t priority, uint32_t threads,
+                                            void **out_queue) {
+  void *number;
+  KDL_TRY(kdl_in_process_queue_create(device, priority, &number));
+  *out_queue = (void *)(limited_queue | (uintptr_t)number << queue_limit_bits |
+                        (threads < max_queue_limit ? threads : max_queue_limit));
+  return KDL_OK;
+}
+
+uint32_t kdl_host_queue_threads(const void *queue) {
+  uintptr_t handle = (uintptr_t)queue;
+  return handle & limited_queue ? (uint32_t)(handle & max_queue_limit) : 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
 static kdl_status host_check_shape(const kdl_host_kernel *kernel, const kdl_launch_desc *desc,
@@ -84,23 +106,30 @@ kdl_status kdl_host_prepare_work(const kdl_host_loaded_kernel *kernel, const kdl
   out_work->run = kernel->declared.run;
   out_work->args = args->pointers;
   out_work->next = NULL;
+  out_work->threads = desc->threads;
   out_work->end = out_work->group_count;
   return status;
 }
 
+/* Apart, so that a launch of one group stays as short as it can be. */
+static __attribute__((noinline)) kdl_status host_run_many(kdl_host_work *work,
+                                                          const kdl_launch_desc *desc,
+                                                          const void *queue) {
+  work->end = work->group_count;
+  return kdl_host_run(work, work->group_count,
+                      desc->threads ? desc->threads : kdl_host_queue_threads(queue));
+}
+
 static kdl_status host_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue) {
-  (void)queue;
   const kdl_host_loaded_kernel *kernel = head->context;
   kdl_host_work work = {.run = kernel->declared.run, .args = args->pointers};
   const char *error = NULL;
   KDL_TRY(host_prepare_launch(kernel, desc, args, &error, &work));
-  if (work.group_count == 1 && work.shape.shared_size == 0) {
+  if (work.group_count == 1 && work.shape.shared_size == 0)
     work.run(&work.shape, work.args);
-  } else {
-    work.end = work.group_count;
-    KDL_TRY(kdl_host_run(&work, work.group_count));
-  }
+  else
+    KDL_TRY(host_run_many(&work, desc, queue));
   if (error)
     return FAIL(KDL_DEVICE, "%s", error);
   return KDL_OK;
@@ -263,6 +292,7 @@ static const kdl_backend_table host_table = {
     .sequence_create = kdl_host_sequence_create,
     .sequence_destroy = kdl_host_sequence_destroy,
     .sequence_run = kdl_host_sequence_run,
+    .queue_create_limited = host_queue_create_limited,
 };
 
 static void host_list_cpu(kdl_spec_list *list) {

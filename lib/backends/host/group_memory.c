@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* More than `most_kept` is given back: by the time that it is filled, allocating it is nothing. */
-enum { alignment = 64, max_cached = 1 << 20 };
+/* More than `max_cached` is given back: by the time that it is filled, allocating it is nothing. */
+enum { alignment = 64, max_cached = 4 << 20 };
 
 /* In front of the memory, which is aligned as this is. */
 typedef struct {

@@ -4,7 +4,8 @@
  *
  * Work is done by the thread that gives it, with the help of a pool where that pays; a queue is
  * therefore always empty when a call returns, and an event is reached when it is recorded. image.c
- * loads images, names.c finds their symbols, pool.c runs groups, backend.c is the table.
+ * loads images, symbol_table.c finds their symbols, run.c runs groups on threads (threads.h),
+ * backend.c is the table.
  */
 #ifndef KDL_BACKENDS_HOST_HOST_H
 #define KDL_BACKENDS_HOST_HOST_H
@@ -71,6 +72,7 @@ typedef struct kdl_host_work {
   uint64_t end;                     /* the number behind that of its last group */
   const struct kdl_host_work *next; /* NULL behind the last */
   uintptr_t origin; /* where the function is that `run` calls; 0: it is the kernel */
+  uint32_t threads; /* that run it, at most; 0: it has no limit of its own */
 } kdl_host_work;
 
 /* Makes a launch of the kernel, or tells what is wrong with it. A group that fails leaves its words
@@ -86,8 +88,12 @@ void kdl_host_group_memory_release(void *memory);
 /* How many groups are run at once: numbers behind the last do not overflow. */
 #define KDL_HOST_LIMIT_GROUPS (UINT64_MAX / 2)
 
-/* Runs every group and returns when all are done; `total` is how many there are. */
-kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total);
+/* Runs every group and returns when all are done; `total` is how many there are. At most `limit`
+ * threads run them, this one included; 0: as many as the process has. */
+kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total, uint32_t limit);
+
+/* The limit of the queue's launches; 0: none. */
+uint32_t kdl_host_queue_threads(const void *queue);
 
 /* The same on this thread alone. */
 kdl_status kdl_host_run_serial(const kdl_host_work *work, uint64_t total);

@@ -45,6 +45,7 @@ typedef struct {
 typedef struct {
   const kdl_host_work *first; /* of those that are not skipped */
   uint64_t total;             /* groups */
+  uint32_t threads;           /* the least limit that one of them has; 0: none has one */
   uint32_t begin, end;        /* its launches, or its node */
   bool is_changed;            /* since they were linked */
 } step_works;
@@ -67,6 +68,7 @@ typedef struct {
   size_t shape_count;
   node_location *node_locations; /* of each node */
   const char *error;             /* of a group in the run under way */
+  uint32_t threads;              /* the limit of its queue; 0: none */
 } host_sequence;
 
 #define FAIL(status, ...) kdl_core_services.fail(status, 0, __VA_ARGS__)
@@ -111,6 +113,7 @@ static kdl_status host_link_works(host_sequence *sequence, size_t index) {
   const kdl_host_work *first = NULL;
   kdl_host_work *last = NULL;
   uint64_t total = 0;
+  uint32_t threads = UINT32_MAX;
   for (uint32_t i = works->begin; i < works->end; ++i) {
     kdl_host_work *work = &sequence->works[i];
     if (sequence->nodes[sequence->work_nodes[i]]->is_skipped)
@@ -120,6 +123,8 @@ static kdl_status host_link_works(host_sequence *sequence, size_t index) {
                   "found launches that do not wait for each other, with more than 2^63 - 1 groups "
                   "together, expected no more");
     total += work->group_count;
+    if (work->threads && work->threads < threads)
+      threads = work->threads;
     work->end = total;
     work->next = NULL;
     if (last)
@@ -130,6 +135,7 @@ static kdl_status host_link_works(host_sequence *sequence, size_t index) {
   }
   works->first = first;
   works->total = total;
+  works->threads = threads == UINT32_MAX ? 0 : threads;
   made->is_line = first && first == last && first->shape.shared_size == 0 &&
                   total == first->shape.group_count[0];
   made->kind = !first                                        ? STEP_EMPTY
@@ -301,9 +307,10 @@ static inline void host_run_line(const step *line, kdl_host_group *group) {
   }
 }
 
-static kdl_status host_run_measured(step *launches, const step_works *works) {
+static kdl_status host_run_measured(step *launches, const step_works *works, uint32_t threads) {
   int64_t start = host_sequence_now_ns();
-  kdl_status status = kdl_host_run(works->first, works->total);
+  kdl_status status =
+      kdl_host_run(works->first, works->total, works->threads ? works->threads : threads);
   if (host_sequence_now_ns() - start < short_ns)
     launches->kind = launches->is_line ? STEP_LINE : STEP_SERIAL;
   return status;
@@ -394,7 +401,7 @@ static kdl_status host_run_step(const host_sequence *sequence, step **now) {
   const step_works *works = &sequence->step_works[current - sequence->steps];
   switch (current->kind) {
   case STEP_LAUNCH:
-    return host_run_measured(current, works);
+    return host_run_measured(current, works, sequence->threads);
   case STEP_SERIAL:
     return kdl_host_run_serial(works->first, works->total);
   case STEP_OTHER:
@@ -434,9 +441,10 @@ static kdl_status host_run_steps(const host_sequence *sequence) {
 
 kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const uint32_t *changed,
                                  size_t changed_count) {
-  (void)device, (void)queue;
+  (void)device;
   host_sequence *sequence = handle;
   sequence->error = NULL;
+  sequence->threads = kdl_host_queue_threads(queue);
   if (changed_count) {
     kdl_status status = host_update_sequence(sequence, changed, changed_count);
     if (status != KDL_OK)

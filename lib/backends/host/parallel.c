@@ -38,5 +38,5 @@ kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t
                         .group_count = count,
                         .end = count,
                         .origin = (uintptr_t)run};
-  return kdl_host_run(&work, count);
+  return kdl_host_run(&work, count, 0);
 }

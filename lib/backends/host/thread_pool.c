@@ -1,39 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Groups over threads. The caller starts on its own and looks at the clock: only where what is left
- * will take longer than waking the pool does it wake it, so that a tiny launch costs the call of
- * its groups. A launch like an earlier one that was worth it wakes the pool at once. The pool helps
- * one launch at a time; a launch that finds it busy does its own work.
+ * One pool for all launches of the process. A launch claims threads that have nothing to do, starts
+ * those that are missing, and hands itself to them one by one, in which those that have it help: in
+ * a tree where threads begin soon, and where they take long to wake, all are woken before the first
+ * has begun. Each thread has a share of the groups, the
+ * same one in each launch of as many, which it takes in chunks that shrink; then it takes of the
+ * others' shares. What one launch wrote is then mostly read by the same CPU in the next, and a slow
+ * CPU, or a thread that came late, does less.
  *
- * Programs make several launches or loops in turn, each shorter than waking a thread takes. So a
- * thread of the pool that was needed looks out for more for a moment before it sleeps, and what
- * comes meanwhile is shared though it is short. Only where each thread can have a CPU.
+ * Launches at the same time divide the threads among them, those that launch included: a thread
+ * leaves a launch that has more than its part. A thread that has not begun when all groups are
+ * taken is not waited for.
+ *
+ * Programs make several launches or loops in turn, each shorter than it takes to wake a thread. So
+ * a thread that had work waits awake for more for a moment before it sleeps. Only where each thread
+ * can have a CPU.
  */
-#include "lib/backends/host/host.h"
-#include "support/base/cancel.h"
+#include "lib/backends/host/threads.h"
 #include "support/system/lock.h"
 
-#include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-  wake_ns = 20000, /* what is left must take longer than this alone to be shared */
-  awake_ns = 2000, /* the same where threads of the pool are awake */
-  join_ns = 500,   /* more for each thread then, as they join one after the other */
-  spin_ns = 50000, /* how long a thread of the pool looks out for more work, and a launch for
-                          the end of what the pool has begun, before it sleeps */
-  spins_per_clock_read = 64, /* the clock is not read each time */
+  first_asleep_ns = 10000, /* until they are measured */
+  first_awake_ns = 1000,
+  first_enter_ns = 500,
+  max_spin_ns = 50000,
+  max_known_ns = 1000000,
+  spin_factor = 4,    /* spinning for longer than waking takes must end some time */
+  sample_jump = 4,    /* no sample counts for more than so many times what is known */
+  sample_weight = 16, /* so many longer ones in turn count as much as one shorter */
+  spins_per_clock_read = 64,
   lock_tries = 200,
-  chunks_per_thread = 8,
-  max_shares = 16, /* of a launch; threads look at each of them before they leave */
-  limit_threads = 1024,
+  settle_tries = 20, /* before others' cache lines are looked at */
+  max_shares = 64,
+  bits = 64,
+  bitmap_words = KDL_HOST_MAX_THREADS / bits,
 };
 
 /* Groups one after the other that one thread begins with. */
@@ -42,171 +53,85 @@ typedef struct {
   uint64_t end;
 } share;
 
-/* A launch that is shared. Each thread takes its own share first, then of the others': so that
- * launches over the same data in turn find it where it was last used. */
-typedef struct {
+/* A launch that is shared. Its threads have positions, the caller's is 0. */
+typedef struct job {
   const kdl_host_work *work;
-  uint64_t chunk;
-  unsigned count;
+  unsigned share_count;
+  unsigned offer_end;  /* positions before were claimed before it was handed to any */
+  atomic_uint allowed; /* threads: those at positions from here on leave */
+
+  /* Of the caller. */
+  unsigned limit, claimed; /* threads, the caller included */
+  unsigned total;          /* the same of all jobs, as far as this one says */
+  bool was_asleep, is_new; /* position 1, and whether some were started for it */
+  struct job *next, **previous;
+
+  _Alignas(64) atomic_uint next_offer; /* the position that it is handed to next */
+  _Alignas(64) atomic_uint members;    /* claimed threads that have not left, JOB_CALLER_SLEEPS */
+  atomic_int_least64_t began_ns;       /* when position 1 began; 0: it is not known */
+  uint16_t workers[KDL_HOST_MAX_THREADS]; /* by position */
   share shares[max_shares];
-} shared_work;
+} job;
+
+#define JOB_CALLER_SLEEPS 0x80000000u
+
+/* A thread of the pool. */
+typedef struct {
+  _Alignas(64) _Atomic(job *) offer; /* taken by the thread, or taken back by the job's caller */
+  unsigned position;                 /* in the job that is offered */
+  atomic_uint sleeps;                /* a futex: 1 while it does */
+} worker;
 
 static struct {
-  pthread_mutex_t busy; /* held by the launch that the pool helps */
   pthread_mutex_t lock; /* guards what follows */
-  pthread_cond_t wake;
-  pthread_cond_t idle;
+  worker *workers;
   unsigned started;
-  shared_work *work; /* NULL: nothing to join */
-  uint64_t number;   /* of the work, so that no thread joins twice */
-  int caller;        /* the CPU where work was last begun; -1: not known */
+  unsigned job_count;
+  job *jobs;
 
-  /* Written with the lock held, but read without by those that look out. */
-  atomic_uint active_count;   /* threads that joined */
-  atomic_uint spinning_count; /* threads that look out for work */
+  /* By worker. */
+  _Alignas(64) atomic_uint_least64_t idle[bitmap_words]; /* cleared with the lock held */
+  _Alignas(64) atomic_uint_least64_t asleep[bitmap_words];
 
-  atomic_uint_least64_t published; /* `number`, once the lock is free */
-} pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
-          .lock = PTHREAD_MUTEX_INITIALIZER,
-          .wake = PTHREAD_COND_INITIALIZER,
-          .idle = PTHREAD_COND_INITIALIZER,
-          .caller = -1};
+  atomic_int caller; /* the CPU where a launch was last shared; -1: not known */
+  atomic_uint enter_ns, begin_ns[2], offer_ns[2]; /* kdl_host_costs */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .caller = -1,
+          .enter_ns = first_enter_ns,
+          .begin_ns = {first_awake_ns, first_asleep_ns},
+          .offer_ns = {first_awake_ns / 10, first_asleep_ns / 10}};
+
+/* Whether this thread has a part in a job: what it launches meanwhile it runs alone. */
+static _Thread_local bool is_in_job;
 
 /* In the child: its threads are gone, and locks that they held are not released. */
 static void host_pool_after_fork(void) {
-  pthread_mutex_init(&pool.busy, NULL);
   pthread_mutex_init(&pool.lock, NULL);
-  pthread_cond_init(&pool.wake, NULL);
-  pthread_cond_init(&pool.idle, NULL);
-  pool.started = 0;
-  atomic_store(&pool.active_count, 0);
-  atomic_store(&pool.spinning_count, 0);
-  pool.work = NULL;
+  for (unsigned i = 0; i < pool.started; ++i) {
+    atomic_store(&pool.workers[i].offer, NULL);
+    atomic_store(&pool.workers[i].sleeps, 0);
+  }
+  for (unsigned i = 0; i < bitmap_words; ++i) {
+    atomic_store(&pool.idle[i], 0);
+    atomic_store(&pool.asleep[i], 0);
+  }
+  pool.started = pool.job_count = 0;
+  pool.jobs = NULL;
 }
 
-/* ------------------------------------------------------------------------------------------ */
-/* How many                                                                                     */
-
-static pthread_once_t count_once = PTHREAD_ONCE_INIT;
-static cpu_set_t host_cpu_set; /* CPUs, where `knows_cpus` */
-static bool host_has_cpu_set;
-static unsigned thread_count;
-static bool host_may_spin; /* whether threads may wait without sleeping */
-
-static unsigned host_allowed_cpus(void) {
-  host_has_cpu_set = sched_getaffinity(0, sizeof host_cpu_set, &host_cpu_set) == 0;
-  if (host_has_cpu_set)
-    return (unsigned)CPU_COUNT(&host_cpu_set);
-  long online = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than cpu_set_t holds */
-  return online > 0 ? (unsigned)online : 1;
-}
-
-static void host_count_threads(void) {
-  const char *wanted = kdl_core_services.environment("KDL_HOST_THREADS");
-  char *end = NULL;
-  unsigned long value = wanted ? strtoul(wanted, &end, 10) : 0;
-  unsigned cpus = host_allowed_cpus();
-  thread_count = cpus;
-  if (wanted && (*end || value == 0 || value > limit_threads))
-    kdl_core_services.log("KDL_HOST_THREADS: found \"%s\", expected 1 to %d; using %u", wanted,
-                          limit_threads, thread_count);
-  else if (wanted)
-    thread_count = (unsigned)value;
-  host_may_spin = thread_count <= cpus;
+/* Without memory there are no threads. */
+static void host_create_pool(void) {
+  size_t size = kdl_host_thread_limits_get()->total * sizeof *pool.workers;
+  pool.workers = aligned_alloc(_Alignof(worker), size);
+  if (pool.workers)
+    memset(pool.workers, 0, size);
   kdl_fork_tell(host_pool_after_fork);
-}
-
-/* How many threads a launch may use, the caller's included. */
-static unsigned host_max_threads(void) {
-  pthread_once(&count_once, host_count_threads);
-  return thread_count;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Groups                                                                                       */
-
-/* Groups of one launch, from `first` on, of which there are `end`. */
-static void host_run_launch(const kdl_host_work *work, uint64_t first, uint64_t end, void *shared) {
-  kdl_host_group group = work->shape;
-  const uint32_t *count = group.group_count;
-  group.shared = group.shared_size ? shared : NULL;
-  if (first) { /* most launches begin at their beginning, and divisions are slow */
-    group.group[0] = (uint32_t)(first % count[0]);
-    group.group[1] = (uint32_t)(first / count[0] % count[1]);
-    group.group[2] = (uint32_t)(first / count[0] / count[1]);
-  }
-  for (uint64_t i = first; i < end; ++i) {
-    work->run(&group, work->args);
-    if (++group.group[0] == count[0]) {
-      group.group[0] = 0;
-      if (++group.group[1] == count[1]) {
-        group.group[1] = 0;
-        ++group.group[2];
-      }
-    }
-  }
-}
-
-static void host_run_groups(const kdl_host_work *work, uint64_t first, uint64_t end, void *shared) {
-  while (first < end) {
-    while (first >= work->end)
-      work = work->next;
-    uint64_t begin = work->end - work->group_count;
-    uint64_t stop = end < work->end ? end : work->end;
-    host_run_launch(work, first - begin, stop - begin, shared);
-    first = stop;
-  }
-}
-
-static void host_run_share(const kdl_host_work *work, share *of, uint64_t chunk, void *shared) {
-  while (atomic_load_explicit(&of->next, memory_order_relaxed) < of->end) {
-    uint64_t first = atomic_fetch_add_explicit(&of->next, chunk, memory_order_relaxed);
-    if (first >= of->end)
-      return;
-    uint64_t left = of->end - first;
-    host_run_groups(work, first, first + (left < chunk ? left : chunk), shared);
-  }
-}
-
-static void host_run_chunks(shared_work *sharing, unsigned thread, void *shared) {
-  for (unsigned i = 0; i < sharing->count; ++i)
-    host_run_share(sharing->work, &sharing->shares[(thread + i) % sharing->count], sharing->chunk,
-                   shared);
-}
-
-/* The first group of a share, so that they are all but even. */
-static uint64_t host_share_begin(uint64_t total, unsigned count, unsigned i) {
-  return total / count * i + total % count * i / count;
-}
-
-/* The groups from `first` on. */
-static void host_divide_groups(shared_work *sharing, uint64_t total, uint64_t first) {
-  for (unsigned i = 0; i < sharing->count; ++i) {
-    uint64_t begin = host_share_begin(total, sharing->count, i);
-    sharing->shares[i].end = host_share_begin(total, sharing->count, i + 1);
-    atomic_init(&sharing->shares[i].next, begin < first ? first : begin);
-  }
-}
-
-static uint32_t host_max_group_memory(const kdl_host_work *work) {
-  uint32_t size = work->shape.shared_size;
-  for (const kdl_host_work *at = work->next; at; at = at->next)
-    size = size < at->shape.shared_size ? at->shape.shared_size : size;
-  return size;
-}
-
-/* NULL where none is needed, and where there is none: *out_lacks tells. */
-static void *host_acquire_group_memory(const kdl_host_work *work, bool *out_is_missing) {
-  uint32_t size = host_max_group_memory(work);
-  void *memory = size ? kdl_host_group_memory_acquire(size) : NULL;
-  *out_is_missing = size && !memory;
-  return memory;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Waiting                                                                                      */
 
-static int64_t host_pool_now_ns(void) {
+int64_t kdl_host_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -220,9 +145,13 @@ static void host_cpu_relax(void) {
 #endif
 }
 
+static bool host_may_spin(void) {
+  return kdl_host_thread_limits_get()->may_spin;
+}
+
 /* The lock is held for less than going to sleep takes. */
 static void host_lock_pool(void) {
-  for (int i = 0; host_may_spin && i < lock_tries; ++i) {
+  for (int i = 0; host_may_spin() && i < lock_tries; ++i) {
     if (pthread_mutex_trylock(&pool.lock) == 0)
       return;
     host_cpu_relax();
@@ -230,36 +159,187 @@ static void host_lock_pool(void) {
   pthread_mutex_lock(&pool.lock);
 }
 
-/* Whether there was other work than `number` before it was time to sleep. */
-static bool host_spin_for_work(uint64_t number) {
-  int64_t end = host_pool_now_ns() + spin_ns;
+static void host_futex_wait(atomic_uint *word, unsigned value) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void host_futex_wake(atomic_uint *word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static int64_t host_spin_ns(void) {
+  int64_t ns =
+      (int64_t)spin_factor * atomic_load_explicit(&pool.begin_ns[true], memory_order_relaxed);
+  return ns < max_spin_ns ? ns : max_spin_ns;
+}
+
+/* Whether it happened before it was time to sleep. */
+static inline bool host_spin_until(bool (*has_happened)(void *of), void *of) {
+  int64_t end = kdl_host_now_ns() + host_spin_ns();
   do {
     for (int i = 0; i < spins_per_clock_read; ++i) {
-      if (atomic_load_explicit(&pool.published, memory_order_relaxed) > number)
+      if (has_happened(of))
         return true;
       host_cpu_relax();
     }
-  } while (host_pool_now_ns() < end);
+  } while (kdl_host_now_ns() < end);
   return false;
 }
 
-static void host_spin_for_end(void) {
-  int64_t end = host_pool_now_ns() + spin_ns;
-  do {
-    for (int i = 0; i < spins_per_clock_read; ++i) {
-      if (atomic_load_explicit(&pool.active_count, memory_order_relaxed) == 0)
-        return;
-      host_cpu_relax();
-    }
-  } while (host_pool_now_ns() < end);
+static uint64_t host_awake_word(unsigned i) {
+  return atomic_load_explicit(&pool.idle[i], memory_order_relaxed) &
+         ~atomic_load_explicit(&pool.asleep[i], memory_order_relaxed);
 }
 
-static bool host_has_spinning_threads(void) {
-  return atomic_load_explicit(&pool.spinning_count, memory_order_relaxed) != 0;
+unsigned kdl_host_pool_awake(void) {
+  unsigned awake = 0;
+  for (unsigned i = 0; i < bitmap_words; ++i)
+    awake += (unsigned)__builtin_popcountll(host_awake_word(i));
+  return awake;
+}
+
+static unsigned host_known_ns(const atomic_uint *ns) {
+  return atomic_load_explicit(ns, memory_order_relaxed);
+}
+
+kdl_host_costs kdl_host_pool_costs(void) {
+  kdl_host_costs costs = {.enter_ns = host_known_ns(&pool.enter_ns)};
+  for (int i = 0; i < 2; ++i) {
+    costs.begin_ns[i] = host_known_ns(&pool.begin_ns[i]);
+    costs.offer_ns[i] = host_known_ns(&pool.offer_ns[i]);
+  }
+  return costs;
+}
+
+double kdl_host_pool_least_shared_ns(void) {
+  bool has_awake = host_awake_word(0) != 0; /* the first are used first */
+  return kdl_host_least_shared_ns(host_known_ns(&pool.enter_ns),
+                                  host_known_ns(&pool.begin_ns[!has_awake]));
+}
+
+/* The least of late: a thread that other processes kept from its CPU says little. */
+static void host_record_ns(atomic_uint *known, int64_t ns) {
+  int64_t before = host_known_ns(known);
+  if (ns > before) {
+    ns = ns < sample_jump * before ? ns : sample_jump * before;
+    ns = before + (ns - before) / sample_weight + 1;
+  }
+  if (ns > 0 && ns < max_known_ns)
+    atomic_store_explicit(known, (unsigned)ns, memory_order_relaxed);
+}
+
+static void host_lower_ns(atomic_uint *known, unsigned first_ns) {
+  unsigned ns = host_known_ns(known);
+  if (ns > first_ns)
+    atomic_store_explicit(known, ns - (ns - first_ns) / sample_weight - 1, memory_order_relaxed);
+}
+
+void kdl_host_pool_forget_costs(void) {
+  host_lower_ns(&pool.enter_ns, first_enter_ns);
+  host_lower_ns(&pool.begin_ns[false], first_awake_ns);
+  host_lower_ns(&pool.begin_ns[true], first_asleep_ns);
+  host_lower_ns(&pool.offer_ns[false], first_awake_ns / 10);
+  host_lower_ns(&pool.offer_ns[true], first_asleep_ns / 10);
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The pool                                                                                     */
+/* Groups                                                                                       */
+
+static bool host_may_stay(const job *of, unsigned position) {
+  return position == 0 || position < atomic_load_explicit(&of->allowed, memory_order_relaxed);
+}
+
+/* Takes a chunk of the share; its end where there is none left. */
+static uint64_t host_take_chunk(share *of, uint64_t *out_count) {
+  uint64_t next = atomic_load_explicit(&of->next, memory_order_relaxed);
+  do {
+    if (next >= of->end)
+      return of->end;
+    *out_count = kdl_host_chunk(of->end - next);
+  } while (!atomic_compare_exchange_weak_explicit(&of->next, &next, next + *out_count,
+                                                  memory_order_relaxed, memory_order_relaxed));
+  return next;
+}
+
+static void host_claim_more(job *of);
+
+/* Returns how many groups this thread ran. */
+static uint64_t host_run_chunks(job *of, unsigned position, void *shared) {
+  uint64_t ran = 0;
+  for (unsigned i = 0; i < of->share_count; ++i) {
+    share *from = &of->shares[(position + i) % of->share_count];
+    for (uint64_t first, count;
+         host_may_stay(of, position) && (first = host_take_chunk(from, &count)) < from->end;) {
+      kdl_host_run_groups(of->work, first, first + count, shared);
+      ran += count;
+      if (position == 0)
+        host_claim_more(of);
+    }
+  }
+  return ran;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Threads of a job                                                                             */
+
+static void host_set_bit(atomic_uint_least64_t *bitmap, unsigned at) {
+  atomic_fetch_or_explicit(&bitmap[at / bits], UINT64_C(1) << at % bits, memory_order_release);
+}
+
+static void host_clear_bit(atomic_uint_least64_t *bitmap, unsigned at) {
+  atomic_fetch_and_explicit(&bitmap[at / bits], ~(UINT64_C(1) << at % bits), memory_order_relaxed);
+}
+
+/* Returns whether the thread slept. */
+static bool host_offer(job *of, unsigned position) {
+  worker *to = &pool.workers[of->workers[position]];
+  to->position = position;
+  atomic_store(&to->offer, of);
+  bool slept = atomic_exchange(&to->sleeps, 0);
+  if (slept)
+    host_futex_wake(&to->sleeps);
+  return slept;
+}
+
+/* Hands the job on until all have it; others do the same. Returns to how many it was. */
+static unsigned host_hand_on(job *of) {
+  unsigned count = 0;
+  for (;; ++count) {
+    unsigned position = atomic_load_explicit(&of->next_offer, memory_order_relaxed);
+    if (position < of->offer_end)
+      position = atomic_fetch_add_explicit(&of->next_offer, 1, memory_order_relaxed);
+    if (position >= of->offer_end)
+      return count;
+    bool slept = host_offer(of, position);
+    if (position == 1) /* which is the caller's to hand to */
+      of->was_asleep = slept;
+  }
+}
+
+/* A thread of the pool has taken the job. */
+static void host_join_job(job *of, unsigned position) {
+  if (position == 1 && host_may_spin())
+    atomic_store_explicit(&of->began_ns, kdl_host_now_ns(), memory_order_relaxed);
+  (void)host_hand_on(of);
+  bool is_missing;
+  void *shared = kdl_host_acquire_group_memory(of->work, &is_missing);
+  if (!is_missing)
+    (void)host_run_chunks(of, position, shared);
+  kdl_host_group_memory_release(shared);
+}
+
+/* The job is no longer there when its last thread has left. */
+static void host_leave_job(job *of, unsigned number) {
+  atomic_uint *members = &of->members;
+  host_set_bit(pool.idle, number);
+  unsigned before = atomic_fetch_sub_explicit(members, 1, memory_order_acq_rel);
+  if (before == (JOB_CALLER_SLEEPS | 1))
+
+    host_futex_wake(members);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Threads of the pool                                                                          */
 
 /* Linux at times wakes a thread on the CPU of the one that wakes it, though another is idle, and
  * leaves it there to wait for milliseconds. So a thread of the pool may not run where launches are
@@ -269,7 +349,10 @@ typedef struct {
   cpu_set_t allowed, current; /* without regard to the caller; as it was last set */
 } thread_affinity;
 
-static void host_avoid_caller_cpu(thread_affinity *state, int caller) {
+static void host_avoid_caller_cpu(thread_affinity *state) {
+  int caller = atomic_load_explicit(&pool.caller, memory_order_relaxed);
+  if (caller == state->caller)
+    return;
   cpu_set_t now;
   bool knows = state->caller >= 0;
   state->caller = caller;
@@ -283,14 +366,6 @@ static void host_avoid_caller_cpu(thread_affinity *state, int caller) {
   state->current = moved ? others : now;
 }
 
-static void host_join_work(shared_work *sharing, unsigned thread) {
-  bool is_missing;
-  void *shared = host_acquire_group_memory(sharing->work, &is_missing);
-  if (!is_missing)
-    host_run_chunks(sharing, thread, shared);
-  kdl_host_group_memory_release(shared);
-}
-
 /* A child that was forked in a loop, by a thread of the pool: there is no loop to go on with, and
  * the thread that began it is in the parent. */
 static _Noreturn void host_exit_forked_child(void) {
@@ -301,229 +376,280 @@ static _Noreturn void host_exit_forked_child(void) {
   _exit(exit_lost);
 }
 
-/* Called with the lock held, and returns with it. */
-static bool host_spin_wait(void) {
-  uint64_t number = pool.number;
-  atomic_fetch_add_explicit(&pool.spinning_count, 1, memory_order_relaxed);
-  pthread_mutex_unlock(&pool.lock);
-  bool more = host_spin_for_work(number);
-  host_lock_pool();
-  atomic_fetch_sub_explicit(&pool.spinning_count, 1, memory_order_relaxed);
-  return more;
+static bool host_has_offer(void *self) {
+  return atomic_load_explicit(&((worker *)self)->offer, memory_order_relaxed);
 }
 
-/* On the CPUs that were counted: the thread that made this one may have been bound to one since.
- * Threads of the pool are numbered from 1 on; a launch's own is 0. */
-static void *host_pool_thread(void *number) {
-  unsigned thread = (unsigned)(uintptr_t)number;
-  if (host_has_cpu_set)
-    (void)sched_setaffinity(0, sizeof host_cpu_set, &host_cpu_set);
-  uint64_t last = 0;
+/* Sleeps until there may be an offer. */
+static void host_sleep(worker *self, unsigned number) {
+  host_set_bit(pool.asleep, number);
+  atomic_store(&self->sleeps, 1);
+  if (!atomic_load(&self->offer))
+    host_futex_wait(&self->sleeps, 1);
+  atomic_store(&self->sleeps, 0);
+  host_clear_bit(pool.asleep, number);
+}
+
+/* On the CPUs that were counted: the thread that made this one may have been bound to one since. */
+static void *host_pool_thread(void *number_of) {
+  unsigned number = (unsigned)(uintptr_t)number_of;
+  worker *self = &pool.workers[number];
+  const kdl_host_thread_limits *limits = kdl_host_thread_limits_get();
+  char name[16];
+  snprintf(name, sizeof name, "kdl-worker-%u", (number + 1) % KDL_HOST_MAX_THREADS);
+  pthread_setname_np(pthread_self(), name);
+  if (limits->has_cpu_set)
+    (void)sched_setaffinity(0, sizeof limits->cpu_set, &limits->cpu_set);
+  thread_affinity affinity = {.caller = -1};
   bool recent = false; /* whether there was work a moment ago */
-  thread_affinity state = {.caller = -1};
-  host_lock_pool();
+  is_in_job = true;
   for (;;) {
-    int caller = pool.caller;
-    if (caller != state.caller) {
-      pthread_mutex_unlock(&pool.lock);
-      host_avoid_caller_cpu(&state, caller);
-      host_lock_pool();
-    }
-    if (!pool.work || pool.number == last) {
+    host_avoid_caller_cpu(&affinity);
+    job *offered = atomic_load_explicit(&self->offer, memory_order_acquire);
+    if (!offered) {
       if (recent)
-        recent = host_spin_wait();
+        recent = host_spin_until(host_has_offer, self);
       else
-        pthread_cond_wait(&pool.wake, &pool.lock);
+        host_sleep(self, number);
       continue;
     }
-    shared_work *sharing = pool.work;
-    last = pool.number;
-    atomic_fetch_add_explicit(&pool.active_count, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&pool.lock);
+    if (!atomic_compare_exchange_strong(&self->offer, &offered, NULL))
+      continue; /* taken back */
     unsigned process = kdl_fork_count();
-    host_join_work(sharing, thread);
+    host_join_job(offered, self->position);
     if (kdl_fork_count() != process)
       host_exit_forked_child();
-    recent = host_may_spin;
-    host_lock_pool();
-    if (atomic_fetch_sub_explicit(&pool.active_count, 1, memory_order_relaxed) == 1)
-      pthread_cond_signal(&pool.idle);
+    recent = limits->may_spin;
+    host_leave_job(offered, number);
   }
   return NULL;
 }
 
-/* Called with the lock held. Fewer threads than wanted are as good. Signals of the program are not
- * theirs to handle. */
-static void host_start_threads(unsigned wanted) {
+/* Called with the lock held. Signals of the program are not theirs to handle. The new thread is
+ * claimed. */
+static bool host_start_thread(void) {
   sigset_t all, before;
+  pthread_t thread;
+  if (!pool.workers)
+    return false;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  while (pool.started + 1 < wanted) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, host_pool_thread, (void *)(uintptr_t)(pool.started + 1)) != 0)
-      break;
+  bool has_started =
+      pthread_create(&thread, NULL, host_pool_thread, (void *)(uintptr_t)pool.started) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (has_started) {
     pthread_detach(thread);
     ++pool.started;
   }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-/* False in a child that was forked meanwhile: what other threads had begun is not done there, and
- * the pool is another. */
-static bool host_run_shared(const kdl_host_work *work, uint64_t total, uint64_t first,
-                            void *shared) {
-  unsigned threads = host_max_threads(), process = kdl_fork_count();
-  uint64_t chunk = (total - first) / ((uint64_t)threads * chunks_per_thread);
-  shared_work sharing; /* of whose shares most are not needed */
-  sharing.work = work;
-  sharing.chunk = chunk ? chunk : 1;
-  sharing.count = threads < max_shares ? threads : max_shares;
-  host_divide_groups(&sharing, total, first);
-  host_lock_pool();
-  host_start_threads(threads);
-  pool.caller = sched_getcpu();
-  pool.work = &sharing;
-  uint64_t number = ++pool.number;
-  pthread_cond_broadcast(&pool.wake);
-  pthread_mutex_unlock(&pool.lock);
-  atomic_store_explicit(&pool.published, number, memory_order_relaxed);
-  host_run_chunks(&sharing, 0, shared);
-  if (kdl_fork_count() != process)
-    return false;
-  host_lock_pool();
-  pool.work = NULL; /* no other joins */
-  if (host_may_spin && atomic_load_explicit(&pool.active_count, memory_order_relaxed)) {
-    pthread_mutex_unlock(&pool.lock);
-    host_spin_for_end();
-    host_lock_pool();
-  }
-  while (atomic_load_explicit(&pool.active_count, memory_order_relaxed))
-    pthread_cond_wait(&pool.idle, &pool.lock);
-  pthread_mutex_unlock(&pool.lock);
-  return true;
+  return has_started;
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* A launch                                                                                     */
+/* Which threads a job has                                                                      */
 
-/* What is left must take longer than this to be shared. */
-static int64_t host_sharing_threshold_ns(bool awake) {
-  int64_t ns = awake_ns + (int64_t)join_ns * host_max_threads();
-  return awake && ns < wake_ns ? ns : wake_ns;
+/* Called with the lock held: how many threads may run. */
+static unsigned host_total(void) {
+  unsigned total = 1;
+  for (const job *at = pool.jobs; at; at = at->next)
+    total = total < at->total ? at->total : total;
+  return total;
 }
 
-/* Runs groups, twice as many each time, until none is left or the rest is worth sharing. Returns
- * the first that was not run. */
-static uint64_t host_run_until_shared(const kdl_host_work *work, uint64_t total, void *shared) {
-  double worth = (double)host_sharing_threshold_ns(host_has_spinning_threads());
-  int64_t start = host_pool_now_ns();
-  uint64_t done = 0;
-  for (uint64_t step = 1; done < total; step = done) {
-    uint64_t left = total - done;
-    step = step < left ? step : left;
-    host_run_groups(work, done, done + step, shared);
-    done += step;
-    double spent = (double)(host_pool_now_ns() - start);
-    if (spent / (double)done * (double)(total - done) > worth)
-      break;
+/* Called with the lock held. Each job has an equal part of the threads; what one may not use, the
+ * first has that may. */
+static void host_divide_threads(void) {
+  unsigned total = host_total();
+  unsigned part = pool.job_count && total > pool.job_count ? total / pool.job_count : 1;
+  unsigned left = total;
+  for (job *at = pool.jobs; at; at = at->next) {
+    unsigned own = at->limit < part ? at->limit : part;
+    left -= own < left ? own : left;
   }
-  return done;
-}
-
-/* Kinds of launches that were last worth sharing: the same kernel, as many groups. Programs launch
- * several kernels in turn, and two that fell upon one place would each forget the other: a place
- * has room for two, the last one first. */
-enum { history_bits = 7 };
-typedef struct {
-  atomic_uint_least64_t last, before;
-} history_entry;
-static history_entry
-    host_launch_history[2][1 << history_bits]; /* with threads that sleep, that are awake */
-
-static uint64_t host_launch_key(const kdl_host_work *work, uint64_t total) {
-  return ((uint64_t)(uintptr_t)work->run ^ work->origin) ^ total << 48;
-}
-
-static history_entry *host_history_slot(uint64_t launch_key, bool awake) {
-  /* By the golden ratio: the upper bits depend on all of the kind. */
-  return &host_launch_history[awake]
-                             [launch_key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - history_bits)];
-}
-
-static bool host_is_worth_sharing(uint64_t launch_key, bool awake) {
-  history_entry *state = host_history_slot(launch_key, awake);
-  return atomic_load_explicit(&state->last, memory_order_relaxed) == launch_key ||
-         atomic_load_explicit(&state->before, memory_order_relaxed) == launch_key;
-}
-
-static void host_record_launch(uint64_t launch_key, bool awake, bool is_worth) {
-  history_entry *state = host_history_slot(launch_key, awake);
-  uint64_t last = atomic_load_explicit(&state->last, memory_order_relaxed);
-  if (is_worth && !host_is_worth_sharing(launch_key, awake)) {
-    atomic_store_explicit(&state->before, last, memory_order_relaxed);
-    atomic_store_explicit(&state->last, launch_key, memory_order_relaxed);
-  } else if (!is_worth && last == launch_key) {
-    atomic_store_explicit(&state->last, 0, memory_order_relaxed);
-  } else if (!is_worth && host_is_worth_sharing(launch_key, awake)) {
-    atomic_store_explicit(&state->before, 0, memory_order_relaxed);
+  for (job *at = pool.jobs; at; at = at->next) {
+    unsigned more = at->limit > part ? at->limit - part : 0;
+    more = more < left ? more : left;
+    left -= more;
+    atomic_store_explicit(&at->allowed, (at->limit < part ? at->limit : part) + more,
+                          memory_order_relaxed);
   }
 }
 
-static kdl_status host_fail_forked(void) {
-  return kdl_core_services.fail(KDL_DEVICE, 0,
-                                "this process was forked within a loop or launch of the host, and "
-                                "what other threads of the parent were at is not done here");
+/* Called with the lock held: threads that run, those that launch included. */
+static unsigned host_running_count(void) {
+  unsigned idle = 0;
+  for (unsigned i = 0; i * bits < pool.started; ++i)
+    idle +=
+        (unsigned)__builtin_popcountll(atomic_load_explicit(&pool.idle[i], memory_order_acquire));
+  return pool.job_count + pool.started - idle;
 }
 
-/* What is left after `first` groups, with the pool unless it is busy. */
-static kdl_status host_run_remaining(const kdl_host_work *work, uint64_t total, uint64_t first,
-                                     void *shared) {
-  KDL_NOT_CANCELLED;
-  if (pthread_mutex_trylock(&pool.busy) != 0) {
-    host_run_groups(work, first, total, shared);
-    return KDL_OK;
+/* Called with the lock held. Claims as many threads as the job is allowed and the others do not
+ * use; the first ones first, so that launches in turn have the same. */
+static void host_claim(job *of) {
+  unsigned total = host_total();
+  unsigned allowed = atomic_load_explicit(&of->allowed, memory_order_relaxed);
+  unsigned running = host_running_count();
+  for (unsigned i = 0; i * bits < pool.started; ++i) {
+    uint64_t idle = atomic_load_explicit(&pool.idle[i], memory_order_acquire), taken = 0;
+    for (; idle && of->claimed < allowed && running < total; idle &= idle - 1, ++running) {
+      taken |= idle & -idle;
+      of->workers[of->claimed++] = (uint16_t)(i * bits + (unsigned)__builtin_ctzll(idle));
+    }
+    atomic_fetch_and_explicit(&pool.idle[i], ~taken, memory_order_relaxed);
   }
-  int64_t start = host_pool_now_ns();
-  if (!host_run_shared(work, total, first, shared))
-    return host_fail_forked();
-  int64_t spent = host_pool_now_ns() - start;
-  uint64_t launch_key = host_launch_key(work, total);
-  host_record_launch(launch_key, false, spent > host_sharing_threshold_ns(false));
-  host_record_launch(launch_key, true, spent > host_sharing_threshold_ns(true));
-  pthread_mutex_unlock(&pool.busy);
-  return KDL_OK;
-}
-
-static kdl_status host_no_group_memory(const kdl_host_work *work) {
-  return kdl_core_services.fail(KDL_NO_MEMORY, ENOMEM, "out of memory for %u bytes of group memory",
-                                (unsigned)host_max_group_memory(work));
-}
-
-kdl_status kdl_host_run_serial(const kdl_host_work *work, uint64_t total) {
-  bool is_missing;
-  void *shared = host_acquire_group_memory(work, &is_missing);
-  if (is_missing)
-    return host_no_group_memory(work);
-  host_run_groups(work, 0, total, shared);
-  kdl_host_group_memory_release(shared);
-  return KDL_OK;
-}
-
-kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total) {
-  bool is_missing;
-  void *shared = host_acquire_group_memory(work, &is_missing);
-  if (is_missing)
-    return host_no_group_memory(work);
-  kdl_status status = KDL_OK;
-  uint64_t first = 0, launch_key = host_launch_key(work, total);
-  if (total == 1 || host_max_threads() == 1) {
-    host_run_groups(work, 0, total, shared);
-    first = total;
-  } else if (!host_is_worth_sharing(launch_key, host_has_spinning_threads())) {
-    first = host_run_until_shared(work, total, shared);
+  while (of->claimed < allowed && running < total && pool.started + 1 < total &&
+         host_start_thread()) {
+    of->workers[of->claimed++] = (uint16_t)(pool.started - 1);
+    of->is_new = true;
+    ++running;
   }
-  if (first < total)
-    status = host_run_remaining(work, total, first, shared);
-  kdl_host_group_memory_release(shared);
-  return status;
+}
+
+static void host_enter(job *of) {
+  host_lock_pool();
+  of->previous = &pool.jobs;
+  while (*of->previous)
+    of->previous = &(*of->previous)->next;
+  *of->previous = of;
+  ++pool.job_count;
+  host_divide_threads();
+  host_claim(of);
+  if (pool.job_count == 1)
+    atomic_store_explicit(&pool.caller, sched_getcpu(), memory_order_relaxed);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+static void host_exit(job *of) {
+  host_lock_pool();
+  *of->previous = of->next;
+  if (of->next)
+    of->next->previous = of->previous;
+  --pool.job_count;
+  host_divide_threads();
+  pthread_mutex_unlock(&pool.lock);
+}
+
+static bool host_has_idle(void) {
+  uint64_t any = 0;
+  for (unsigned i = 0; i < bitmap_words && i * bits < kdl_host_thread_limits_get()->total; ++i)
+    any |= atomic_load_explicit(&pool.idle[i], memory_order_relaxed);
+  return any;
+}
+
+/* Threads that other launches have left since. */
+static void host_claim_more(job *of) {
+  if (of->claimed >= atomic_load_explicit(&of->allowed, memory_order_relaxed) || !host_has_idle())
+    return;
+  unsigned first = of->claimed;
+  host_lock_pool();
+  host_claim(of);
+  pthread_mutex_unlock(&pool.lock);
+  atomic_fetch_add_explicit(&of->members, of->claimed - first, memory_order_relaxed);
+  for (unsigned i = first; i < of->claimed; ++i)
+    (void)host_offer(of, i);
+}
+
+/* No thread is handed the job from now on. Returns how many were not. */
+static unsigned host_stop_offers(job *of) {
+  unsigned first = atomic_exchange(&of->next_offer, of->offer_end);
+  for (unsigned i = first; i < of->offer_end; ++i)
+    host_set_bit(pool.idle, of->workers[i]);
+  return first < of->offer_end ? of->offer_end - first : 0;
+}
+
+/* Takes the job back from threads that have not begun. */
+static void host_take_back(job *of) {
+  unsigned count = host_stop_offers(of);
+  for (unsigned i = 1; i < of->claimed; ++i) {
+    job *expected = of;
+    if (!atomic_compare_exchange_strong(&pool.workers[of->workers[i]].offer, &expected, NULL))
+      continue;
+    host_set_bit(pool.idle, of->workers[i]);
+    ++count;
+  }
+  atomic_fetch_sub_explicit(&of->members, count, memory_order_relaxed);
+}
+
+static bool host_is_settled(void *of) {
+  return !(atomic_load_explicit(&((job *)of)->members, memory_order_acquire) & ~JOB_CALLER_SLEEPS);
+}
+
+static bool host_settles_at_once(job *of) {
+  for (int i = 0; i < settle_tries && !host_is_settled(of); ++i)
+    host_cpu_relax();
+  return host_is_settled(of);
+}
+
+/* Until no thread has the job. */
+static void host_settle(job *of) {
+  while (!host_settles_at_once(of)) {
+    host_take_back(of);
+    if (host_is_settled(of) || (host_may_spin() && host_spin_until(host_is_settled, of)))
+      return;
+    unsigned members =
+        atomic_fetch_or_explicit(&of->members, JOB_CALLER_SLEEPS, memory_order_acquire);
+    if (members & ~JOB_CALLER_SLEEPS)
+      host_futex_wait(&of->members, members | JOB_CALLER_SLEEPS);
+    atomic_fetch_and_explicit(&of->members, ~JOB_CALLER_SLEEPS, memory_order_relaxed);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static void host_divide_groups(job *of, uint64_t first, uint64_t total) {
+  of->share_count = of->claimed < max_shares ? of->claimed : max_shares;
+  for (unsigned i = 0; i < of->share_count; ++i) {
+    uint64_t begin = kdl_host_share_begin(total, of->share_count, i);
+    of->shares[i].end = kdl_host_share_begin(total, of->share_count, i + 1);
+    atomic_init(&of->shares[i].next, begin < first ? first : begin);
+  }
+}
+
+bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total, unsigned threads,
+                       unsigned all_threads, void *shared, double *out_group_ns) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  *out_group_ns = 0;
+  if (is_in_job) {
+    kdl_host_run_groups(work, first, total, shared);
+    return true;
+  }
+  pthread_once(&once, host_create_pool);
+  unsigned process = kdl_fork_count();
+  int64_t start = kdl_host_now_ns();
+  job own; /* whose arrays are mostly not needed */
+  own.work = work;
+  own.limit = threads;
+  own.total = all_threads;
+  own.claimed = 1;
+  own.is_new = false;
+  own.next = NULL;
+
+  atomic_init(&own.began_ns, 0);
+  atomic_init(&own.next_offer, 1);
+  own.was_asleep = false;
+  is_in_job = true;
+  host_enter(&own);
+  own.offer_end = own.claimed;
+  atomic_init(&own.members, own.claimed - 1);
+  host_divide_groups(&own, first, total);
+  int64_t entered = kdl_host_now_ns();
+  unsigned offers = host_hand_on(&own);
+  int64_t begin = kdl_host_now_ns();
+
+  uint64_t ran = host_run_chunks(&own, 0, shared);
+  int64_t end = kdl_host_now_ns();
+  is_in_job = false;
+  if (kdl_fork_count() != process)
+    return false;
+  host_exit(&own);
+  host_settle(&own);
+  int64_t began = atomic_load_explicit(&own.began_ns, memory_order_relaxed);
+  if (began && offers && !own.is_new) {
+    host_record_ns(&pool.enter_ns, entered - start);
+    host_record_ns(&pool.begin_ns[own.was_asleep], began - entered);
+    host_record_ns(&pool.offer_ns[own.was_asleep], (begin - entered) / offers);
+  }
+  if (ran)
+    *out_group_ns = (double)(end - begin) / (double)ran;
+  return true;
 }

@@ -125,9 +125,9 @@ static void much_is_not_kept(void **state) {
   (void)state;
   char *small = kdl_host_group_memory_acquire(64);
   kdl_host_group_memory_release(small);
-  char *large = kdl_host_group_memory_acquire((1 << 20) + 1);
+  char *large = kdl_host_group_memory_acquire((4 << 20) + 1);
   assert_non_null(large);
-  memset(large, 1, (1 << 20) + 1);
+  memset(large, 1, (4 << 20) + 1);
   kdl_host_group_memory_release(large);
   assert_ptr_equal(kdl_host_group_memory_acquire(64), small);
   kdl_host_group_memory_release(small);

@@ -3,6 +3,8 @@
  * API. */
 #include "launch_support.h"
 
+#include <sys/mman.h>
+
 static void a_buffer_knows_its_device(void **state) {
   (void)state;
   kdl_buffer buffer;
@@ -56,6 +58,22 @@ static void host_memory_is_aligned_and_given_back(void **state) {
   kdl_queue_destroy(queue);
 }
 
+/* So that a launch that fills it places its pages where its threads run. */
+static void memory_is_first_touched_by_its_user(void **state) {
+  (void)state;
+  enum { pages = 4096, most_touched = 16 }; /* what an allocator writes at the ends */
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), resident = 0;
+  unsigned char is_resident[pages];
+  kdl_buffer buffer;
+  assert_ok(kdl_alloc(the_host(), (pages + 1) * page, &buffer));
+  uintptr_t first = (buffer.address + page - 1) / page * page;
+  assert_int_equal(mincore((void *)first, pages * page, is_resident), 0);
+  for (size_t i = 0; i < pages; ++i)
+    resident += is_resident[i] & 1;
+  assert_in_range(resident, 0, most_touched);
+  assert_ok(kdl_free(&buffer));
+}
+
 static void sizes_at_the_ends(void **state) {
   (void)state;
   void *data = &data;
@@ -91,6 +109,7 @@ int main(void) {
       cmocka_unit_test(a_buffer_knows_its_device),
       cmocka_unit_test(the_machine_has_memory),
       cmocka_unit_test(host_memory_is_aligned_and_given_back),
+      cmocka_unit_test(memory_is_first_touched_by_its_user),
       cmocka_unit_test(sizes_at_the_ends),
       cmocka_unit_test(events_are_done),
   };

@@ -49,7 +49,7 @@ struct Queue {
 
 void launch(kdl_kernel *Kernel, const Queue &On) {
   static const kdl_launch_desc One = {
-      sizeof(kdl_launch_desc), {1, 1, 1}, {1, 1, 1}, 0, 0, {0, 0, 0}};
+      sizeof(kdl_launch_desc), {1, 1, 1}, {1, 1, 1}, 0, 0, {0, 0, 0}, 0};
   void *Argument = nullptr;
   const void *Arguments[] = {&Argument};
   kdl_args Args = {1, Arguments, nullptr};

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Threads of the host: how many there may be, how many pay for a launch, and the pool that has
+ * them. thread_count.c, thread_plan.c and thread_pool.c; run.c uses them for launches.
+ */
+#ifndef KDL_BACKENDS_HOST_THREADS_H
+#define KDL_BACKENDS_HOST_THREADS_H
+
+#include "lib/backends/host/host.h"
+
+#include <sched.h>
+#include <stdbool.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* How many there may be                                                                        */
+
+enum { KDL_HOST_MAX_THREADS = 1024 };
+
+typedef struct kdl_host_thread_limits {
+  unsigned total;     /* that run at once, those that launch included */
+  unsigned unlimited; /* of a launch that nothing limits: at most `total` */
+  bool may_spin;      /* whether each of `total` can have a CPU, so that one may wait awake */
+  bool has_cpu_set;
+  cpu_set_t cpu_set; /* that they run on */
+} kdl_host_thread_limits;
+
+/* CPUs that the process's cgroup allows by its quota, and those above it, in thousandths; 0: any
+ * number. `root` is "", or a folder with `proc` and `sys` in it. */
+uint64_t kdl_host_cgroup_millicpus(const char *root);
+
+/* From KDL_HOST_THREADS, else the affinity mask and the cgroup's quota, and OMP_NUM_THREADS. */
+void kdl_host_read_thread_limits(const char *root, kdl_host_thread_limits *out_limits);
+
+/* The same of this process, read once. */
+const kdl_host_thread_limits *kdl_host_thread_limits_get(void);
+
+/* ------------------------------------------------------------------------------------------ */
+/* How many pay                                                                                 */
+
+/* What sharing a launch takes. Those of threads that are awake come first, of those that sleep
+ * second. */
+typedef struct kdl_host_costs {
+  double enter_ns;    /* the caller, before it hands the launch to any thread */
+  double begin_ns[2]; /* the first thread, until it has begun */
+  double offer_ns[2]; /* to hand the launch to one thread */
+} kdl_host_costs;
+
+/* What it costs to run on so many threads, where `awake` others are awake. */
+double kdl_host_sharing_ns(const kdl_host_costs *costs, unsigned awake, unsigned threads);
+
+/* Less work than this is for the caller alone. With T threads, work W pays where W / T and the
+ * costs are less than W, and they are at least twice enter_ns and begin_ns of all but the caller
+ * divided by T. */
+static inline double kdl_host_least_shared_ns(double enter_ns, double begin_ns) {
+  return 2 * enter_ns + begin_ns;
+}
+
+/* How many threads, at most `most`, finish first what takes one thread `work_ns`. 1: none but the
+ * caller. */
+unsigned kdl_host_threads_that_pay(const kdl_host_costs *costs, unsigned awake, double work_ns,
+                                   unsigned most);
+
+/* The first group of share `i` of `count`; that of share `count` is `total`. */
+uint64_t kdl_host_share_begin(uint64_t total, unsigned count, unsigned i);
+
+/* How many of the groups that are left in a share a thread takes next. */
+uint64_t kdl_host_chunk(uint64_t left);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The pool                                                                                     */
+
+/* Threads of the pool that wait awake. */
+unsigned kdl_host_pool_awake(void);
+
+/* kdl_host_least_shared_ns, as it is now. */
+double kdl_host_pool_least_shared_ns(void);
+
+/* As they were measured of late. */
+kdl_host_costs kdl_host_pool_costs(void);
+
+/* Costs that are so high that no launch is shared are not measured again: they are supposed to have
+ * become less. */
+void kdl_host_pool_forget_costs(void);
+
+/* Runs groups `first` to `total` on this thread and up to `threads` - 1 of the pool, as far as they
+ * are not needed by other launches and no more than `all_threads` run at once for all of them. The
+ * time that one group took is left at *out_group_ns; 0 where it is not known. False in a child that
+ * was forked meanwhile: what other threads had begun is not done there. */
+bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total, unsigned threads,
+                       unsigned all_threads, void *shared, double *out_group_ns);
+
+/* Groups `first` to `end` on this thread. */
+void kdl_host_run_groups(const kdl_host_work *work, uint64_t first, uint64_t end, void *shared);
+
+/* NULL where none is needed, and where there is none: *out_is_missing. */
+void *kdl_host_acquire_group_memory(const kdl_host_work *work, bool *out_is_missing);
+
+int64_t kdl_host_now_ns(void);
+
+#endif

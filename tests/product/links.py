@@ -29,7 +29,7 @@ def without_code(text):
 
 def anchors_of(page):
     """As GitHub makes them of headings: lower case, no punctuation, hyphens for spaces."""
-    found, seen = set(), {}
+    found, seen = set(re.findall(r"<a id=\"([^\"]+)\"", page.read_text(encoding="utf-8"))), {}
     for line in FENCE.sub("", page.read_text(encoding="utf-8")).splitlines():
         heading = re.match(r"#{1,6}\s+(.*)", line)
         if not heading:

@@ -25,11 +25,11 @@ die() {
   exit 1
 }
 
-# Shows a command, folded where it is long.
+# Shows a command, folded where it is longer than a line.
 show() {
   local line="\$" word
   for word in "$@"; do
-    if [ $((${#line} + ${#word})) -gt 98 ]; then
+    if [ $((${#line} + ${#word})) -gt $((${COLUMNS:-100} - 2)) ]; then
       printf '%s%s \\%s\n' "$dim" "$line" "$plain"
       line='   '
     fi
@@ -113,7 +113,7 @@ fi
 if [ -n "$library" ]; then
   card=mi300x
 else # a fat binary as nvcc makes them, for want of a library
-  library=$root/tests/golden/fatbin/archs.fatbin card=v100
+  library=$(realpath --relative-to=. "$root/tests/golden/fatbin/archs.fatbin") card=v100
 fi
 # 3: nothing fits, which is the answer
 run kdl explain "$library" --device=$card || [ $? = 3 ] || die "$library was not explained"

@@ -20,6 +20,7 @@ FIGURE = re.compile(rf"(?<![\w.\-–])({NUMBER}) ?(ns|µs|ms|%)(?!\w)")
 
 # Of each page the part that is held to its sources: from a line to another, or to the end.
 PARTS = {
+    "README.md": ("# libkdl", None),
     "docs/performance.md": ("One core of an AMD EPYC", None),
 }
 # What the early documents said themselves, and counts that are no measurement.
@@ -153,6 +154,11 @@ def figures(r):
              "the GPU {}; on the EPYC {}, {} and {} (",
              [*r.latency(0, "kdl_select, remembered", "L2 cache", "L3 cache", "L2 cache of the GPU"),
               *r.latency(1, "kdl_select, remembered", "L2 cache", "L3 cache")]),
+        ],
+        "README.md": [
+            ("| 100 launches queued, each | {} | {} | {} | {} |", by_peer("queued/{}/total")),
+            ("| a launch, waited for | {} | {} | {} | {} |", by_peer("hot/{}/total")),
+            ("result and end | {} | {} | {} | {} |", by_peer("cold/{}/total")),
         ],
         "docs/mlir.md": [
             ("is {#} instructions with a stream and {#} without, through `#gpu.select_object` on the same",

@@ -135,6 +135,7 @@ typedef struct {
   char *text;
   const char *label;
   size_t column;
+  const char *tint; /* NULL: the column's */
 } item;
 
 struct cli_table {
@@ -167,12 +168,16 @@ void cli_table_destroy(cli_table *table) {
 
 static void add_item(cli_table *table, kdl_string text, const char *label, size_t column) {
   table->items = xgrow(table->items, table->count, &table->capacity, 64, sizeof *table->items);
-  table->items[table->count++] = (item){cli_text_printable(text), label, column};
+  table->items[table->count++] = (item){cli_text_printable(text), label, column, NULL};
 }
 
 void cli_table_add(cli_table *table, kdl_string text) {
   add_item(table, text.length ? text : (kdl_string){"-", 1}, NULL, table->next_column);
   table->next_column = (table->next_column + 1) % table->column_count;
+}
+
+void cli_table_tint(cli_table *table, const char *tint) {
+  table->items[table->count - 1].tint = tint;
 }
 
 void cli_table_add_number(cli_table *table, uint64_t number) {
@@ -332,7 +337,9 @@ static kdl_status print_items(cli_table *table, cli_table_below *below, void *us
     const cli_column *column = &table->columns[cell->column];
     bool is_last = cell->column + 1 == table->column_count;
     print_cell(cell->text, table->widths[cell->column], column, is_last,
-               table->coloured ? column->tint : NULL);
+               !table->coloured ? NULL
+               : cell->tint     ? cell->tint
+                                : column->tint);
     if (is_last && below)
       KDL_TRY(below(user, table, row++));
   }

@@ -54,6 +54,7 @@ void cli_table_destroy(cli_table *table);
 void cli_table_add(cli_table *table, kdl_string text);
 
 void cli_table_add_number(cli_table *table, uint64_t number);
+void cli_table_tint(cli_table *table, const char *tint); /* of the cell that was added last */
 
 /* For a cell whose text could not be allocated: ends the program. */
 void cli_table_add_failed(cli_table *table);

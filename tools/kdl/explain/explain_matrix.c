@@ -119,29 +119,44 @@ static kdl_status print_block(matrix *m, size_t from, size_t to) {
   for (size_t row = 0; row < m->devices->count; ++row) {
     cli_table_add(table, kdl_text_of(m->devices->items[row].name));
     cli_table_add(table, kdl_text_of(m->archs[row]));
-    for (size_t i = from; i < to; ++i)
-      cli_table_add(table, (kdl_string){&m->marks[row * m->image_count + i], 1});
+    for (size_t i = from; i < to; ++i) {
+      const char *mark = &m->marks[row * m->image_count + i];
+      cli_table_add(table, (kdl_string){mark, 1});
+      cli_table_tint(table, *mark == '*' ? "1;32" : *mark == '.' ? "2" : NULL);
+    }
     cli_table_add(table, kdl_text_of(m->outcomes[row]));
   }
   return cli_table_finish(table);
 }
 
-/* How many image columns fit on a line, next to the device and the outcome. */
-static size_t block_size(const matrix *m) {
-  enum { margin = 48, gap = 2 };
-  size_t width = cli_terminal_width();
-  size_t each = strlen(m->titles[m->image_count ? m->image_count - 1 : 0]) + gap;
-  if (!width)
-    return m->image_count ? m->image_count : 1;
-  return width > margin + each ? (width - margin) / each : 1;
+static size_t widest(const char *title, const char *const *texts, size_t count) {
+  size_t width = strlen(title);
+  for (size_t i = 0; i < count; ++i)
+    width = strlen(texts[i]) > width ? strlen(texts[i]) : width;
+  return width;
+}
+
+/* How many image columns, from one on, fit on a line, next to the device and the outcome. */
+static size_t block_size(const matrix *m, size_t from) {
+  enum { gap = 2, widest_name = 16 };
+  size_t width = cli_terminal_width(), count = 0, name = strlen("DEVICE");
+  for (size_t i = 0; i < m->devices->count; ++i)
+    name = strlen(m->devices->items[i].name) > name ? strlen(m->devices->items[i].name) : name;
+  size_t used = (name < widest_name ? name : widest_name) + gap +
+                widest("ARCH", m->archs, m->devices->count) + gap +
+                widest("CHOSEN", m->outcomes, m->devices->count);
+  while (from + count < m->image_count &&
+         (!width || !count || used + strlen(m->titles[from + count]) + gap <= width))
+    used += strlen(m->titles[from + count++]) + gap;
+  return count;
 }
 
 static kdl_status print_matrix(matrix *m) {
   KDL_TRY(print_images(m));
-  size_t step = block_size(m);
-  for (size_t from = 0; from < m->image_count; from += step) {
+  for (size_t from = 0, to; from < m->image_count; from = to) {
+    to = from + block_size(m, from);
     putchar('\n');
-    KDL_TRY(print_block(m, from, from + step < m->image_count ? from + step : m->image_count));
+    KDL_TRY(print_block(m, from, to));
   }
   puts("\n* chosen   + would do   . refused");
   return KDL_OK;

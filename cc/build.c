@@ -5,6 +5,7 @@
 #include "support/base/error.h"
 #include "tools/common/images/variants.h"
 #include "tools/common/output.h"
+#include "tools/common/progress.h"
 #include "tools/common/report.h"
 
 #include <pthread.h>
@@ -22,7 +23,6 @@ typedef struct {
   size_t count;
   size_t next;
   size_t done;
-  bool shows_progress;
   pthread_mutex_t lock;
 } job_pool;
 
@@ -39,8 +39,8 @@ int cc_build_stop_signal(void) {
 
 /* Called with the lock held. */
 static void show_progress(const job_pool *w, const cc_job *job) {
-  if (w->shows_progress)
-    fprintf(stderr, "\r\033[K[%zu/%zu] %s", w->done, w->count, job->label);
+  cli_progress_step((double)w->done / (double)w->count, "%zu of %zu, %s", w->done, w->count,
+                    job->label);
 }
 
 static void *run_next_jobs(void *user) {
@@ -64,12 +64,11 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
   enum { signal_count = sizeof signals / sizeof *signals, most_threads = 256 };
   struct sigaction before[signal_count];
   struct sigaction action = {.sa_handler = on_stop};
-  job_pool w = {.jobs = jobs,
-                .count = count,
-                .shows_progress = isatty(STDERR_FILENO) && !jobs[0].plan->verbose,
-                .lock = PTHREAD_MUTEX_INITIALIZER};
+  job_pool w = {.jobs = jobs, .count = count, .lock = PTHREAD_MUTEX_INITIALIZER};
   pthread_t workers[most_threads];
   unsigned worker_count = 0;
+  if (!jobs[0].plan->verbose)
+    cli_progress_begin("compiling", STDERR_FILENO);
   for (int i = 0; i < signal_count; ++i)
     sigaction(signals[i], &action, &before[i]);
   while (worker_count + 1 < threads && worker_count + 1 < count && worker_count < most_threads &&
@@ -80,8 +79,7 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
     pthread_join(workers[i], NULL);
   for (int i = 0; i < signal_count; ++i)
     sigaction(signals[i], &before[i], NULL);
-  if (w.shows_progress)
-    fputs("\r\033[K", stderr);
+  cli_progress_end();
   return stopped_by ? kdl_fail(KDL_IO, "stopped by signal %d", (int)stopped_by) : KDL_OK;
 }
 

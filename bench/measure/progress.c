@@ -5,6 +5,8 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -30,13 +32,17 @@ void bench_progress_hide(void) {
 }
 
 void bench_progress(const char *what, size_t done, size_t all) {
-  static double last;
+  static double next; /* when it is drawn next: a second after the first call, then every 100 ms */
+  const char *terminal = getenv("TERM");
   double now = bench_now_ns();
-  if (hidden || !isatty(STDERR_FILENO) || now - last < 1e8)
+  if (!next)
+    next = now + 1e9;
+  if (hidden || now < next || !isatty(STDERR_FILENO) || !terminal || !strcmp(terminal, "dumb"))
     return;
-  last = now;
+  next = now + 1e8;
   shown = true;
-  fprintf(stderr, "\r\033[K%s: %zu of %zu", what, done, all);
+  fprintf(stderr, "\r\033[Kmeasuring %3zu%% %s: %zu of %zu", all ? done * 100 / all : 0, what, done,
+          all);
   fflush(stderr);
 }
 

@@ -11,8 +11,8 @@
 void bench_catch_interrupts(void);
 bool bench_was_interrupted(void);
 
-/* Shows "cold: 12 of 100" on standard error where that is a terminal, at most ten times a second.
- */
+/* Shows "measuring  12% cold: 12 of 100" on standard error where that is a terminal, a second after
+ * the first call, and at most ten times a second. */
 void bench_progress(const char *what, size_t done, size_t all);
 void bench_progress_end(void);
 

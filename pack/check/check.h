@@ -146,8 +146,6 @@ typedef struct check {
   size_t files;                     /* files read */
   uint64_t bytes_found, bytes_done; /* of files */
   bool is_walked;                   /* all files were found */
-  uint64_t next_drawn;              /* time of the next progress line in ms; 0: never */
-  bool is_drawn;
   bool is_incomplete; /* a file changed while it was read, memory or disk space ran out for it, or a
                          damaged operand */
 } check;
@@ -274,14 +272,6 @@ void check_free_mapped(check *c);
 
 /* Finds the packages of the libraries. */
 void check_find_packages(check *c);
-
-/* ------------------------------------------------------------------------------------------ */
-/* Progress                                                                                     */
-
-/* A progress line on standard error, if that is a terminal and JSON is not printed. */
-void check_progress_begin(check *c);
-void check_progress_step(check *c); /* after a file was read; under the lock */
-void check_progress_end(const check *c);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Reporting                                                                                    */

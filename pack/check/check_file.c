@@ -5,6 +5,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/guard.h"
+#include "tools/common/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -250,6 +251,8 @@ void check_read_file(check *c, const check_file *file) {
   pthread_mutex_lock(&c->lock);
   ++c->files;
   c->bytes_done += (uint64_t)file->info.st_size;
-  check_progress_step(c);
+  bool is_known = c->is_walked && c->bytes_found; /* how much there is */
+  cli_progress_step(is_known ? (double)c->bytes_done / (double)c->bytes_found : -1,
+                    "%zu files, %.1f GB", c->files, (double)c->bytes_done / 1e9);
   pthread_mutex_unlock(&c->lock);
 }

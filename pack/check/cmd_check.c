@@ -5,6 +5,7 @@
 #include "support/base/error.h"
 #include "support/system/environment.h"
 #include "tools/common/output.h"
+#include "tools/common/progress.h"
 #include "tools/common/report.h"
 
 #include <errno.h>
@@ -148,9 +149,10 @@ static kdl_status find_libraries(const cli_args *args, check *c, bool *out_faile
   if (cli_args_has(args, "demangle"))
     KDL_TRY(cli_demangler_start(&c->demangler));
   list_operands(args, c);
-  check_progress_begin(c);
+  if (!c->as_json)
+    cli_progress_begin("checking", STDERR_FILENO);
   check_walk(c, out_failed);
-  check_progress_end(c);
+  cli_progress_end();
   check_find_packages(c);
   if (c->library_count)
     qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_library_order);

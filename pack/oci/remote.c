@@ -13,6 +13,7 @@
 #include "tools/common/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -65,8 +66,10 @@ static kdl_status check_registry_outcome(kdl_subprocess_outcome *outcome, const 
                   message[0] ? ": " : "", message);
 }
 
+/* It is given `fd` and standard error, its descriptors 3 and 4. */
 static kdl_status run_registry_program(const kdl_string_list *line, int fd, uint64_t limit) {
   char path[PATH_MAX];
+  const int files[] = {fd, STDERR_FILENO};
   if (line->failed)
     cli_out_of_memory();
   if (!cli_program_file("kdl-registry", path) || access(path, X_OK) != 0)
@@ -77,8 +80,8 @@ static kdl_status run_registry_program(const kdl_string_list *line, int fd, uint
   const kdl_subprocess subprocess = {.path = path,
                                      .arguments = line->items,
                                      .environment = (const char *const *)environ,
-                                     .files = &fd,
-                                     .file_count = 1,
+                                     .files = files,
+                                     .file_count = fcntl(STDERR_FILENO, F_GETFD) >= 0 ? 2 : 1,
                                      .milliseconds = LONGEST_RUN,
                                      .largest_file = limit};
   kdl_subprocess_outcome outcome;
@@ -192,6 +195,8 @@ kdl_status oci_remote_fetch_layers(const cli_args *args, const oci_reference *fr
   begin_registry_command(args, from, "fetch", &line);
   kdl_string_list_append_format(&line, "--folder=%s", folder);
   kdl_string_list_append(&line, "--list=/proc/self/fd/3");
+  if (isatty(STDERR_FILENO))
+    kdl_string_list_append(&line, "--progress");
   kdl_status status = read_blob_limit(&limit);
   if (status == KDL_OK)
     status = write_blob_list(manifest, fetched, limit, from->text, &fd);

@@ -6,6 +6,7 @@
 #include "support/system/file.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
+#include "tools/common/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,6 +131,9 @@ static kdl_status write_blob_bytes(void *user, const void *data, size_t size) {
     return kdl_fd_write_failed(work->part);
   }
   work->have += size;
+  double all = (double)work->session->bytes_all;
+  double done = (double)(work->session->bytes_done + work->have);
+  cli_progress_step(done / all, "%.1f of %.1f MB", done / 1e6, all / 1e6);
   return KDL_OK;
 }
 
@@ -245,8 +249,8 @@ static kdl_status open_partial_file(download *work) {
   return lseek(work->fd, 0, SEEK_END) >= 0 ? KDL_OK : fail_download_step(work->part, "open");
 }
 
-static kdl_status fetch_blob(registry_session *session, const blob_list_entry *blob,
-                             const char *folder) {
+static kdl_status fetch_missing_blob(registry_session *session, const blob_list_entry *blob,
+                                     const char *folder) {
   char path[PATH_MAX], part[PATH_MAX];
   download work = {.session = session, .blob = blob, .part = part, .fd = -1};
   if (has_blob_file(folder, blob))
@@ -270,6 +274,21 @@ static kdl_status fetch_blob(registry_session *session, const blob_list_entry *b
   return status;
 }
 
+static kdl_status fetch_blob(registry_session *session, const blob_list_entry *blob,
+                             const char *folder) {
+  kdl_status status = fetch_missing_blob(session, blob, folder);
+  session->bytes_done += blob->size;
+  return status;
+}
+
+static kdl_status add_blob_size(registry_session *session, const blob_list_entry *blob,
+                                const char *folder) {
+  (void)folder;
+  session->bytes_all += blob->size;
+  return KDL_OK;
+}
+
 kdl_status fetch_blobs(registry_session *session, const char *list, const char *folder) {
+  KDL_TRY(blob_list_walk(list, add_blob_size, session, folder));
   return blob_list_walk(list, fetch_blob, session, folder);
 }

@@ -4,6 +4,7 @@
 #include "pack/oci/digest.h"
 #include "pack/registry/transfer.h"
 #include "support/base/error.h"
+#include "tools/common/progress.h"
 #include "tools/common/report.h"
 
 #include <errno.h>
@@ -57,8 +58,13 @@ static int run_registry(const cli_args *args) {
   }
   if (status == KDL_OK)
     status = session_open(&session);
+  if (cli_args_has(args, "progress")) {
+    signal(SIGTTOU, SIG_IGN); /* it is no process of the terminal's foreground group */
+    cli_progress_begin("pulling", 4);
+  }
   if (status == KDL_OK)
     status = run_operation(args, &session);
+  cli_progress_end();
   int code = cli_report_status(status);
   session_close(&session);
   return code;
@@ -83,6 +89,7 @@ static const cli_command registry_command = {
             {"folder", 0, CLI_ONCE, "DIR", "fetch, push: where blobs are"},
             {"manifest", 0, CLI_ONCE, "DIGEST", "push: what to send at the end"},
             {"size", 0, CLI_ONCE, "BYTES", "push: and how large it is"},
+            {"progress", 0, CLI_FLAG, NULL, "fetch: show how far it is on descriptor 4"},
             {.name = NULL},
         },
     .min_operands = 0,

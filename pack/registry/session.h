@@ -10,6 +10,7 @@
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { SESSION_LIMIT_TOKEN = 64 * 1024 };
 
@@ -21,6 +22,8 @@ typedef struct registry_session {
   char base[HTTP_LIMIT_URL];
   credentials credentials;
   char *authorization; /* the header's value, once known */
+  uint64_t bytes_all;  /* of the blobs to fetch */
+  uint64_t bytes_done; /* of those that are fetched */
 } registry_session;
 
 kdl_status session_open(registry_session *out_session);

@@ -4,10 +4,12 @@
 #include "pack/thin/command.h"
 #include "pack/thin/file_kinds.h"
 #include "support/base/error.h"
+#include "tools/common/progress.h"
 #include "tools/common/report.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Options that apply only where the file keeps its kind. */
 static const char *const in_place_options[] = {"keep-ptx", "strip-to", "sparse", "compress"};
@@ -109,5 +111,9 @@ static kdl_status thin_command_input(const cli_args *args) {
 }
 
 int cli_run_thin(const cli_args *args) {
-  return cli_report_status(thin_command_input(args));
+  if (!cli_args_has(args, "json"))
+    cli_progress_begin("thinning", STDERR_FILENO);
+  kdl_status status = thin_command_input(args);
+  cli_progress_end();
+  return cli_report_status(status);
 }

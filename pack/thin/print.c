@@ -3,6 +3,7 @@
 #include "tools/common/images/kinds.h"
 #include "tools/common/json.h"
 #include "tools/common/output.h"
+#include "tools/common/progress.h"
 #include "tools/common/report.h"
 
 #include <inttypes.h>
@@ -137,6 +138,7 @@ static kdl_status print_thin_text(const thin_input *input, const thin_selection 
                                   const thin_report *report, bool is_sparse) {
   char before[32], after[32], more[32];
   size_t removed = 0;
+  cli_progress_end();
   for (size_t i = 0; i < selection->count; ++i)
     removed += report->is_removed[i];
   if (!report->is_changed) {

@@ -12,6 +12,7 @@
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
+#include "tools/common/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,7 @@ static kdl_status print_repack_json(const repack_state *work, const char *output
 /* The output of a dry run. */
 static kdl_status print_counts(const repack_state *work) {
   size_t kept = 0, all = 0;
+  cli_progress_end();
   for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i) {
     kdl_image_info image = {.size = sizeof image};
     kdl_image_get(work->input->lib, i, &image);

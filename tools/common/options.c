@@ -111,6 +111,8 @@ kdl_status cli_args_parse(const cli_command *command, int count, char **words, c
       out_args->plain_count += !only_operands;
     } else if (strcmp(word, "--") == 0) {
       only_operands = true;
+    } else if (strncmp(word, "--color", 7) == 0 && (word[7] == '=' || !word[7])) {
+      KDL_TRY(cli_colour_set(word[7] ? word + 8 : "always"));
     } else if (asks_for_help(word)) {
       out_args->help = true;
       return KDL_OK;
@@ -222,9 +224,11 @@ void cli_command_print_usage(const cli_command *command) {
 
 void cli_command_print_options(const cli_command *command) {
   static const cli_option help = {"help", 'h', CLI_FLAG, NULL, "print this text"};
+  static const cli_option color = {"color", 0, CLI_ONCE, "WHEN", "colours: auto, always or never"};
   printf("options:\n");
   for (const cli_option *option = command->options; option->name; ++option)
     print_option(option);
+  print_option(&color);
   print_option(&help);
 }
 

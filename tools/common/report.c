@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/report.h"
 
+#include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/guard.h"
 #include "tools/common/output.h"
+#include "tools/common/progress.h"
 #include "tools/common/text.h"
 
 #include <locale.h>
@@ -42,7 +44,22 @@ const char *cli_report_name(void) {
   return name;
 }
 
+static enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colours_when;
+
+kdl_status cli_colour_set(const char *when) {
+  static const char *const names[] = {"auto", "always", "never"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strcmp(when, names[i]) == 0) {
+      colours_when = i;
+      return KDL_OK;
+    }
+  }
+  return kdl_fail(KDL_BAD_CALL, "--color: found \"%s\", expected auto, always or never", when);
+}
+
 bool cli_stream_has_colour(FILE *stream) {
+  if (colours_when != COLOUR_AUTO)
+    return colours_when == COLOUR_ALWAYS;
   const char *no_color = getenv("NO_COLOR");
   const char *term = getenv("TERM");
   return isatty(fileno(stream)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
@@ -51,6 +68,7 @@ bool cli_stream_has_colour(FILE *stream) {
 /* A message may quote a file name or a key; neither may control the terminal. */
 static void print_message(const char *level, const char *colour, const char *message) {
   bool coloured = cli_stream_has_colour(stderr);
+  cli_progress_clear();
   fflush(stdout);
   fprintf(stderr, "%s: %s%s:%s ", name, coloured ? colour : "", level, coloured ? "\033[0m" : "");
   for (const char *line = message; *line;) {

@@ -24,11 +24,14 @@ enum {
 void cli_report_set_name(const char *program, const char *command);
 const char *cli_report_name(void);
 
-/* Whether to use colours: the stream is a terminal, NO_COLOR is empty or unset, TERM is not
- * "dumb". */
+/* Whether a stream gets colours: as --color wants, or else where it is a terminal, NO_COLOR is
+ * empty or unset, and TERM is not "dumb". */
 bool cli_stream_has_colour(FILE *stream);
 
-/* One line each, "NAME: warning: ..."; control characters are escaped. */
+/* What --color=WHEN wants: "auto", "always" or "never". */
+kdl_status cli_colour_set(const char *when);
+
+/* One line each, "NAME: warning: ..."; control characters are shown, not sent. */
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

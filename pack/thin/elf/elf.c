@@ -5,6 +5,7 @@
 #include "support/base/error.h"
 #include "support/base/magic.h"
 #include "tools/common/images/kinds.h"
+#include "tools/common/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -131,6 +132,9 @@ static kdl_status make_contents(elf_plan *plan) {
   for (size_t i = 0; i < plan->unit_count; ++i) {
     elf_unit *unit = &plan->units[i];
     unit->content = plan->contents.size;
+    if (plan->input->fd >= 0) /* no member of an archive, whose members are counted */
+      cli_progress_step((double)i / (double)plan->unit_count, "%zu of %zu containers", i,
+                        plan->unit_count);
     bool is_gone = unit->container.kind == THIN_OFFLOAD && !unit->container.kept;
     if (is_gone && unit->mobility != ELF_FROZEN)
       continue;

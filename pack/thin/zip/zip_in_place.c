@@ -5,6 +5,7 @@
 #include "support/base/error.h"
 #include "tools/common/json.h"
 #include "tools/common/output.h"
+#include "tools/common/progress.h"
 #include "tools/common/report.h"
 
 #include <inttypes.h>
@@ -65,6 +66,7 @@ static kdl_status print_zip_json(const thin_input *input, const member_reports *
 
 static kdl_status print_zip_text(const thin_input *input, const member_reports *list,
                                  const thin_report *report) {
+  cli_progress_end();
   for (size_t i = 0; i < list->count; ++i) {
     const member_report *item = &list->items[i];
     if (item->retained_reason)

@@ -3,6 +3,7 @@
 #include "pack/check/check.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/error.h"
+#include "tools/common/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,7 @@ kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_v
   zip_thinner work = {rules, &archive, visit, user, &out->arena, out_report, services};
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < archive.count && status == KDL_OK; ++i) {
+    cli_progress_step((double)i / (double)archive.count, "%zu of %zu members", i, archive.count);
     status = thin_member(&work, archive.order[i]);
     out_report->is_changed |= archive.order[i]->is_changed;
   }

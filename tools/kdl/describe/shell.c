@@ -92,7 +92,7 @@ void describe_bash_options(void) {
     printf("    %s) options='", (*command)->name);
     for (const cli_option *option = (*command)->options; option->name; ++option)
       printf("%s%s%s ", cli_option_dashes(option), option->name, option->value ? "=" : "");
-    printf("--help' ;;\n");
+    printf("--color= --help' ;;\n");
   }
 }
 

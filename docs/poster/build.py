@@ -52,7 +52,7 @@ def fill(name, text, numbers, figures, wrong):
         if not path.exists():
             wrong.append(f"{name}: docs/figures/{path.name} is not there (make figures)")
         figures.add(path)
-        alt = html.escape(re.sub(r"<[^>]*>", "", caption), quote=True)
+        alt = html.escape(re.sub(r"<[^>]*>", "", caption) or found.group(1), quote=True)
         return f'<figure><img src="figures/{path.name}" alt="{alt}"><figcaption>{caption}</figcaption></figure>'
 
     # Captions have numbers in them.

@@ -2,7 +2,6 @@
 """Every number of the poster, the slides, the abstract and the answers, by name, with the one file it is from."""
 import json
 import re
-import subprocess
 
 H200 = "layers-h200-2026-11-16.json"
 EPYC = "layers-epyc-2026-11-15.json"
@@ -12,6 +11,9 @@ PYTHON = "python-2026-11-16.txt"
 THIN = "thin-2026-11-16.txt"
 MATMUL = "matmul-2026-11-15.txt"
 MLIR = "mlir-launch-2026-11-17.txt"
+OVERHEAD = "overhead-h200-2026-11-17.json"
+LATENCY = "latency-2026-11-17.json"
+LINES = "lines-2026-11-17.txt"
 PEERS = {"kdl": "libkdl", "driver": "the driver", "liboffload": "liboffload", "cudart": "the CUDA runtime"}
 
 
@@ -53,12 +55,14 @@ class Numbers:
                                 re.MULTILINE).groups()
         return time(float(value) * (1e3 if unit == "us" else 1)), SEQUENCE
 
-    def lines(self, *folders):
-        files = subprocess.run(["git", "-C", str(self.root), "ls-files", *folders], capture_output=True, text=True,
-                               check=True).stdout.split()
-        count = sum(len((self.root / name).read_text(encoding="utf-8", errors="replace").splitlines())
-                    for name in files if name.endswith((".c", ".h")))
-        return f"{count:,}", "git ls-files " + " ".join(folders)
+    def overhead(self, run):
+        """(time of the kernel, libkdl less driver, the driver less itself) of a run, in ns."""
+        at = json.loads((self.results / OVERHEAD).read_text(encoding="utf-8"))["runs"][run]
+        return at["figures"][0]["median"], at["differences"][0], at["differences"][1]
+
+    def latency(self, name):
+        rows = json.loads((self.results / LATENCY).read_text(encoding="utf-8"))["machines"][0]["figures"]
+        return time(next(row["median"] for row in rows if row["name"] == name)), LATENCY
 
     def find(self, name):
         part, _, peer = name.partition("-")
@@ -67,8 +71,7 @@ class Numbers:
         if part == "ratio":
             return self.ratio(peer)
         if name in self.fixed:
-            value = self.fixed[name](self)
-            return value
+            return self.fixed[name](self)
         raise KeyError(f"no number is called {name}")
 
     def get(self, name):
@@ -114,7 +117,17 @@ class Numbers:
                                "docs/compared-libraries.md"),
         "compared-images": lambda n: (re.search(r"([\d,]+) images", (n.root / "docs/compared-libraries.md").read_text(encoding="utf-8")).group(1),
                                       "docs/compared-libraries.md"),
-        "lines-core": lambda n: n.lines("lib", "support", "include"),
-        "lines-all": lambda n: n.lines("lib", "support", "include", "ext", "ld", "tools", "pack", "cc", "matmul", "mlir", "python"),
-        "lines-tests": lambda n: n.lines("tests"),
+        "overhead-kernel": lambda n: (time(n.overhead(0)[0]), OVERHEAD),
+        "overhead-more": lambda n: (time(n.overhead(0)[1]["median"]), OVERHEAD),
+        "overhead-low": lambda n: (time(n.overhead(0)[1]["low"]), OVERHEAD),
+        "overhead-high": lambda n: (time(n.overhead(0)[1]["high"]), OVERHEAD),
+        "overhead-null": lambda n: (time(n.overhead(0)[2]["median"]), OVERHEAD),
+        "overhead-share": lambda n: (f"{n.overhead(0)[1]['median'] / n.overhead(0)[0] * 100:.3f}%", OVERHEAD),
+        "overhead-other": lambda n: (time(n.overhead(1)[1]["median"]), OVERHEAD),
+        "latency-select": lambda n: n.latency("kdl_select, remembered"),
+        "latency-l2": lambda n: n.latency("L2 cache"),
+        "latency-l3": lambda n: n.latency("L3 cache"),
+        "lines-core": lambda n: n.text(LINES, r"^core +[\d,]+ +([\d,]+)"),
+        "lines-tests": lambda n: n.text(LINES, r"^tests +[\d,]+ +([\d,]+)"),
+        "lines-all": lambda n: n.text(LINES, r"^all +[\d,]+ +([\d,]+)"),
     }

@@ -62,7 +62,8 @@ INLINE void share_block(macro_kernel *s, int32_t depth, int adds, size_t size) {
   s->params = (tile_params){.depth = depth,
                             .step_blocks = s->in_place ? 0 : depth / steps,
                             .stride = s->c_shape.row_stride,
-                            .adds = adds};
+                            .adds = adds,
+                            .streams = s->streams};
   s->packing_params = s->params;
   s->packing_params.source_stride = s->source_shape.row_stride;
   s->packing_params.prefetch_distance = s->prefetch_distance;

@@ -42,6 +42,7 @@ typedef struct macro_kernel {
   result *c;
   matrix c_shape;
   int32_t rows, width; /* of C */
+  int streams;         /* all of C has few rows; its groups add in one order, however many */
   int32_t bias_rows;   /* before those of C, in the first tile */
   division tiles;      /* of all rows */
   int32_t values_of_k, first_word;

@@ -86,8 +86,11 @@ static void narrow_run(const lhs_element *b, const element *a, matrix a_shape, r
       for (int32_t tile = 0; tile < tiles.parts; ++tile) {
         int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
         run_tile(
-            &(tile_params){
-                .depth = depth, .step_blocks = depth / steps, .stride = stride, .adds = 1},
+            &(tile_params){.depth = depth,
+                           .step_blocks = depth / steps,
+                           .stride = stride,
+                           .adds = 1,
+                           .streams = 1},
             &(tile_args){.lhs = b + ((ptrdiff_t)first * words + (ptrdiff_t)word * rows) * values,
                          .rhs = panel,
                          .c = sums + first * stride,

@@ -51,6 +51,7 @@ typedef struct tile_params {
   int32_t depth, step_blocks;
   ptrdiff_t stride; /* of rows of C */
   int adds;         /* to what is in C */
+  int streams;      /* the product has few rows, and tiles read B in several places */
 
   /* Of tiles that make their panel: */
   ptrdiff_t source_stride;     /* of rows of B */
@@ -163,7 +164,7 @@ INLINE void multiply(const tile_params *f, const tile_args *at, fragment *sums, 
   if (packs_rhs && at->origin == packed_in_tile) {
     multiply_packing(f, at, sums, rows, vectors);
     rest = f->tail_offset;
-  } else if (f->step_blocks && rows <= stream_rows) {
+  } else if (f->step_blocks && rows <= stream_rows && f->streams) {
     multiply_streams(f, at, sums, rows, vectors);
   } else if (f->step_blocks) {
     microkernel(at->lhs, 0, at->rhs, 0, (result *)sums, 0, f->step_blocks, rows, vectors, steps);

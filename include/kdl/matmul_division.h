@@ -143,8 +143,8 @@ static inline kdl_matmul_division kdl_matmul_divide(const kdl_matmul_machine *ma
                                                     uint32_t m, uint32_t n, uint32_t words,
                                                     int packs_b) {
   const uint32_t long_row = 1024, strip = 128, each_most = 4; /* columns, columns, groups */
-  const float group_cycles = 8192;
   kdl_matmul_tile tile = kdl_matmul_tile_of(tile_packed);
+  const float group_cycles = tile.is_matrix ? 8192 : 16384;
   kdl_matmul_costs costs = kdl_matmul_costs_of(machine, tile, n, words, packs_b);
   uint32_t row_unit = tile.rows < 16 ? tile.rows : 16;
   uint32_t most_groups = each_most * threads, most_rows = m / row_unit;

@@ -40,11 +40,11 @@
 /* The names are macros, to be replaced before they are pasted. */
 #define KERNEL(...) KDL_KERNEL(__VA_ARGS__)
 
-/* Words of K in a block: so many that the sums are seldom put down, so few that a panel of B stays
- * in L2 with the block of A. */
+/* Words of K in a block: so many that sums are seldom stored, so few that a panel of B stays in L2
+ * together with the block of A. */
 KDL_CONSTANT(int32_t, matmul_depth, 2048);
 
-/* Words of K: in whole lots of 16 where the microkernel takes nothing else. */
+/* Words of K: a multiple of 16 where the microkernel takes nothing else. */
 INLINE int32_t k_words(uint32_t k) {
   int32_t words = (int32_t)((k + values - 1) / values);
   return has_blocks() ? (words + steps - 1) / steps * steps : words;
@@ -138,7 +138,7 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
   } while (s.first_word < words);
 }
 
-/* Blocks with B as it lies: as many columns, and as much of K, at a time as `size` bytes hold. */
+/* Blocks with unpacked B: as many columns, and as much of K, at a time as fit in `size` bytes. */
 static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t words,
                          int accumulate, size_t size) {
   enum { least_words = 64 };
@@ -167,10 +167,10 @@ static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t
   }
 }
 
-/* Tiles with B as it lies, of `most` words of K at a time. What is packed of it goes into `size`
- * bytes: all, if that is little, or one panel after another, each used for all rows at once and
- * then no more. Where there are few rows and those of B are long, strips of B along K are short:
- * memory is then read in as many sequences as the cache has places for lines at such a distance. */
+/* Tiles with unpacked B, of `most` words of K at a time. Up to `size` bytes of it are packed: all
+ * of it, if it fits, or one panel after another, each used for all rows and then replaced. With few
+ * rows and long rows of B, strips along K are short, so that the lines that are read at a time do
+ * not replace each other in the cache. */
 static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumulate, size_t size) {
   enum { few_rows = 32, long_rows = 4096, strip = values == 1 ? 16 : 64 };
   enum { line = 64 / sizeof(element), panel = max_vectors * columns };
@@ -195,7 +195,7 @@ static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumu
   } while (s->first_word < words);
 }
 
-/* With B as it lies: half of the group memory is for A, half for B. */
+/* With unpacked B: half of the group memory is for A, half for B. */
 KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_stride),
        (int64_t, a_column_stride), (const element *, b), (int64_t, b_row_stride),
        (int64_t, b_column_stride), (result *, c), (int64_t, c_row_stride),
@@ -239,7 +239,7 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
   }
 }
 
-/* B as the microkernel takes it, from rows of N or, with the strides exchanged, from rows of K. */
+/* Packs B for the microkernel, from rows of N or, with the strides exchanged, from rows of K. */
 KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stride),
        (int64_t, column_stride), (void *, packed), (uint32_t, n), (uint32_t, k)) {
   int32_t words = k_words(k);

@@ -127,6 +127,7 @@ static inline kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *qu
   kdl_launch_desc desc = kdl_grid(kdl_matmul_pack_groups(matmul, n, k), 1, 1);
   const void *pointers[] = {&b.elements, &b.row_stride, &b.column_stride, &packed, &n, &k};
   kdl_args args = {6, pointers, NULL};
+  desc.threads = matmul->threads;
   return kdl_launch_call(matmul->pack, queue, &desc, &args);
 }
 
@@ -145,11 +146,14 @@ static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t
   return desc;
 }
 
-/* A launch that computes C, with the groups of a division. */
-static inline kdl_launch_desc kdl_matmul_launch(kdl_matmul_division division) {
+/* A launch that computes C, with the groups of a division, on no more threads than were asked for.
+ */
+static inline kdl_launch_desc kdl_matmul_launch(const kdl_matmul *matmul,
+                                                kdl_matmul_division division) {
   enum { declared = 256 << 10 };
   kdl_launch_desc desc = kdl_grid(division.rows, division.columns, 1);
   desc.shared = division.memory - declared;
+  desc.threads = matmul->threads;
   return desc;
 }
 
@@ -159,7 +163,7 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
                                         kdl_matmul_mode mode) {
   kdl_matmul_division division = kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads,
                                                    m, n, kdl_matmul_words(matmul->type, k), 0);
-  kdl_launch_desc desc = kdl_matmul_launch(division);
+  kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
   uint32_t accumulate = mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,
                             &a.row_stride,
@@ -201,7 +205,7 @@ static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_q
   }
   kdl_matmul_division division = kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads,
                                                    m, n, kdl_matmul_words(matmul->type, k), 1);
-  kdl_launch_desc desc = kdl_matmul_launch(division);
+  kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
   uint32_t accumulate = mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,
                             &a.row_stride,

@@ -36,7 +36,7 @@ def by_c(loop, name, arrays, threads):
 
     def block(count):
         addresses = (ctypes.c_void_p(array.ctypes.data) for array in arrays)
-        taken = loop(path, NUMBERS[name], ctypes.c_uint(threads), *addresses, ctypes.c_uint(size), ctypes.c_size_t(count))
+        taken = loop(path, NUMBERS[name], ctypes.c_uint(threads), *addresses, *3 * [ctypes.c_uint(size)], 0, ctypes.c_size_t(count))
         assert taken >= 0
         return taken / count
     return block

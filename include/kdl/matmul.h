@@ -19,6 +19,7 @@
 #define KDL_MATMUL_H
 
 #include <kdl/kdl.h>
+#include <kdl/matmul_division.h>
 
 /* The type of the result, then that of both operands. */
 typedef enum kdl_matmul_type {
@@ -48,21 +49,33 @@ typedef struct kdl_matmul {
   kdl_matmul_type type;
   uint32_t threads; /* number of threads that a launch is divided among */
   kdl_kernel *pack, *multiply, *unpacked;
+  uint32_t tile; /* of the microkernel: KDL_MMA_TILE of <kdl/mma.h> */
+  kdl_matmul_machine machine;
 } kdl_matmul;
 
-/* More than any host has. A launch has eight groups per thread. */
+/* More than any host has. A launch has at most four groups per thread, eight in one
+ * dimension. */
 enum { KDL_MATMUL_MAX_THREADS = 1 << 16 };
 
-/* Finds the kernels for a type. `threads` is the number of threads of the host device, at most
- * KDL_MATMUL_MAX_THREADS; with 1, only the calling thread works. */
+/* Finds the kernels for a type, their tile and the caches. `threads` is the number of threads that
+ * a launch may have, at most KDL_MATMUL_MAX_THREADS; with 1, only the calling thread works. */
 static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                          uint32_t threads, kdl_matmul *out_matmul) {
-  static const char *const names[][3] = {
-      {"kdl_matmul_pack_f32_bf16", "kdl_matmul_f32_bf16", "kdl_matmul_plain_f32_bf16"},
-      {"kdl_matmul_pack_s32_s8", "kdl_matmul_s32_s8", "kdl_matmul_plain_s32_s8"},
-      {"kdl_matmul_pack_f32_f32", "kdl_matmul_f32_f32", "kdl_matmul_plain_f32_f32"},
-      {"kdl_matmul_pack_f32_f16", "kdl_matmul_f32_f16", "kdl_matmul_plain_f32_f16"},
+  static const char *const names[][4] = {
+      {"kdl_matmul_pack_f32_bf16", "kdl_matmul_f32_bf16", "kdl_matmul_plain_f32_bf16",
+       "kdl_matmul_tile_f32_bf16"},
+      {"kdl_matmul_pack_s32_s8", "kdl_matmul_s32_s8", "kdl_matmul_plain_s32_s8",
+       "kdl_matmul_tile_s32_s8"},
+      {"kdl_matmul_pack_f32_f32", "kdl_matmul_f32_f32", "kdl_matmul_plain_f32_f32",
+       "kdl_matmul_tile_f32_f32"},
+      {"kdl_matmul_pack_f32_f16", "kdl_matmul_f32_f16", "kdl_matmul_plain_f32_f16",
+       "kdl_matmul_tile_f32_f16"},
   };
+  kdl_kernel *tile_kernel = NULL;
+  uint32_t *tile = &out_matmul->tile;
+  const void *pointers[] = {&tile};
+  kdl_args args = {1, pointers, NULL};
+  kdl_launch_desc one = kdl_grid(1, 1, 1);
   kdl_status status;
   out_matmul->type = type;
   out_matmul->threads = threads ? threads : 1;
@@ -71,39 +84,76 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   status = kdl_sym(lib, host, names[type][0], NULL, &out_matmul->pack);
   if (!status)
     status = kdl_sym(lib, host, names[type][1], NULL, &out_matmul->multiply);
-  return status ? status : kdl_sym(lib, host, names[type][2], NULL, &out_matmul->unpacked);
+  if (!status)
+    status = kdl_sym(lib, host, names[type][2], NULL, &out_matmul->unpacked);
+  if (!status)
+    status = kdl_sym(lib, host, names[type][3], NULL, &tile_kernel);
+  if (status)
+    return status;
+  out_matmul->machine = kdl_matmul_machine_read("/sys/devices/system/cpu/cpu0/cache");
+  return kdl_launch_call(tile_kernel, NULL, &one, &args);
+}
+
+/* Values of K in a word of 4 bytes; words of K. */
+static inline uint32_t kdl_matmul_values(kdl_matmul_type type) {
+  return type == KDL_MATMUL_F32_BF16 ? 2 : type == KDL_MATMUL_S32_S8 ? 4 : 1;
+}
+static inline uint32_t kdl_matmul_words(kdl_matmul_type type, uint32_t k) {
+  uint32_t values = kdl_matmul_values(type);
+  return k / values + (k % values != 0);
 }
 
 /* Bytes of a packed K by N matrix, on any CPU: columns and words of 4 bytes, each rounded up to a
  * multiple of 16, and a number per column for s8. */
 static inline size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, uint32_t k) {
-  size_t values = type == KDL_MATMUL_F32_BF16 ? 2 : type == KDL_MATMUL_S32_S8 ? 4 : 1;
-  size_t words = ((k + values - 1) / values + 15) / 16 * 16, columns = ((size_t)n + 15) / 16 * 16;
+  size_t words = ((size_t)kdl_matmul_words(type, k) + 15) / 16 * 16,
+         columns = ((size_t)n + 15) / 16 * 16;
   size_t bytes = columns * words * (type == KDL_MATMUL_F32_F16 ? 2 : 4);
   return bytes + (type == KDL_MATMUL_S32_S8 ? columns * 4 : 0);
+}
+
+/* Groups of a launch that packs: up to four per thread, each with more to do than it takes to
+ * share it. */
+static inline uint32_t kdl_matmul_pack_groups(const kdl_matmul *matmul, uint32_t n, uint32_t k) {
+  enum { least_bytes = 128 << 10 };
+  size_t most = kdl_matmul_packed_size(matmul->type, n, k) / least_bytes;
+  uint32_t wanted = matmul->threads < 2 ? 1 : 4 * matmul->threads;
+  return most < 1 ? 1 : most < wanted ? (uint32_t)most : wanted;
 }
 
 static inline kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *queue,
                                          kdl_matmul_matrix b, void *packed, uint32_t n,
                                          uint32_t k) {
-  kdl_launch_desc desc = kdl_grid(matmul->threads < 2 ? 1 : 8 * matmul->threads, 1, 1);
+  kdl_launch_desc desc = kdl_grid(kdl_matmul_pack_groups(matmul, n, k), 1, 1);
   const void *pointers[] = {&b.elements, &b.row_stride, &b.column_stride, &packed, &n, &k};
   kdl_args args = {6, pointers, NULL};
+  desc.threads = matmul->threads;
   return kdl_launch_call(matmul->pack, queue, &desc, &args);
 }
 
-/* The grid of a launch that computes C. It has several groups per thread, because the launching
- * thread starts alone and the others join. Divided by rows, each group packs another part of A; by
- * columns, all pack the same part, which costs less the fewer rows there are. */
+/* A grid in one dimension, for compilers, which know neither the machine nor its threads. Divided
+ * by rows, each group packs another part of A; by columns, all pack the same part, which costs less
+ * the fewer rows there are. */
 static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t m, uint32_t n) {
   uint32_t rows = m / 28, columns = n / 128;
   int by_rows = rows >= 2 * matmul->threads || n <= 16;
   uint32_t most = by_rows ? rows : columns;
   uint32_t wanted = matmul->threads < 2 ? 1 : 8 * matmul->threads;
   uint32_t groups = wanted < most ? wanted : most ? most : 1;
-  kdl_launch_desc desc = by_rows ? kdl_grid(1, groups, 1) : kdl_grid(groups, 1, 1);
+  kdl_launch_desc desc = by_rows ? kdl_grid(groups, 1, 1) : kdl_grid(1, groups, 1);
   /* Together with the kernels' own, 704 KiB of packed rows: most of an L2 cache of 1 MiB. */
   desc.shared = 448 << 10;
+  return desc;
+}
+
+/* A launch that computes C, with the groups of a division, on no more threads than were asked for.
+ */
+static inline kdl_launch_desc kdl_matmul_launch(const kdl_matmul *matmul,
+                                                kdl_matmul_division division) {
+  enum { declared = 256 << 10 };
+  kdl_launch_desc desc = kdl_grid(division.rows, division.columns, 1);
+  desc.shared = division.memory - declared;
+  desc.threads = matmul->threads;
   return desc;
 }
 
@@ -111,7 +161,9 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
                                         kdl_matmul_matrix a, const void *packed,
                                         kdl_matmul_matrix c, uint32_t m, uint32_t n, uint32_t k,
                                         kdl_matmul_mode mode) {
-  kdl_launch_desc desc = kdl_matmul_grid(matmul, m, n);
+  kdl_matmul_division division = kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads,
+                                                   m, n, kdl_matmul_words(matmul->type, k), 0);
+  kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
   uint32_t accumulate = mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,
                             &a.row_stride,
@@ -123,8 +175,9 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
                             &m,
                             &n,
                             &k,
-                            &accumulate};
-  kdl_args args = {11, pointers, NULL};
+                            &accumulate,
+                            &division.depth};
+  kdl_args args = {12, pointers, NULL};
   return kdl_launch_call(matmul->multiply, queue, &desc, &args);
 }
 
@@ -150,7 +203,9 @@ static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_q
     kdl_status status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
     return status ? status : kdl_matmul_run(matmul, queue, a, scratch, c, m, n, k, mode);
   }
-  kdl_launch_desc desc = kdl_matmul_grid(matmul, m, n);
+  kdl_matmul_division division = kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads,
+                                                   m, n, kdl_matmul_words(matmul->type, k), 1);
+  kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
   uint32_t accumulate = mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,
                             &a.row_stride,

@@ -150,7 +150,7 @@ static layout lay_out(int64_t rows, int64_t columns, unsigned form) {
 typedef struct problem {
   uint32_t m, n, k;
   unsigned a_form, b_form, c_form;
-  uint32_t groups[2], more_memory;
+  uint32_t groups[2], more_memory, depth;
   bool accumulate, exact;
 } problem;
 
@@ -224,6 +224,32 @@ static int compare_gaps(const problem *p, layout c, const void *found, const dou
   return wrong;
 }
 
+/* Whether C has the same bits when more groups compute it, and in shorter blocks of K, but for
+ * the few rows that are added up in several places at a time. */
+static int compare_division(const problem *p, layout c, const kdl_host_kernel *kernel,
+                            const void *const *args, void *c_memory, const double *before) {
+  static const uint32_t divisions[][3] = {{3, 2, 0}, {7, 1, 32}, {1, 5, 128}};
+  size_t size = c.count * 4;
+  void *expected = allocate(size);
+  const void *others[13];
+  int wrong = 0;
+  memcpy(expected, c_memory, size);
+  for (size_t i = 0; i < sizeof divisions / sizeof *divisions && !wrong; ++i) {
+    memcpy(others, args, (kernel == multiply ? 12 : 13) * sizeof *others);
+    if (kernel == multiply && p->m > 4)
+      others[11] = &divisions[i][2];
+    for (size_t at = 0; at < c.count; ++at)
+      put_result(c_memory, (ptrdiff_t)at, before[at]);
+    launch(kernel, divisions[i][0], divisions[i][1], p->more_memory, others);
+    wrong = memcmp(expected, c_memory, size) != 0;
+    if (wrong)
+      fprintf(stderr, "%ux%ux%u: other bits with %ux%u groups and blocks of %u words\n", p->m, p->n,
+              p->k, divisions[i][0], divisions[i][1], divisions[i][2]);
+  }
+  free(expected);
+  return wrong;
+}
+
 static int try(const problem *p) {
   layout a = lay_out(p->m, p->k, p->a_form), b = lay_out(p->k, p->n, p->b_form);
   layout c = lay_out(p->m, p->n, p->c_form);
@@ -244,7 +270,7 @@ static int try(const problem *p) {
   const void *pack_args[] = {&b_first, &b.row_stride, &b.column_stride, &packed, &p->n, &p->k};
   const void *args[] = {&a_first, &a.row_stride, &a.column_stride, &packed,
                         &c_first, &c.row_stride, &c.column_stride, &p->m,
-                        &p->n,    &p->k,         &accumulate};
+                        &p->n,    &p->k,         &accumulate,      &p->depth};
   const void *plain_args[] = {
       &a_first,   &a.row_stride, &a.column_stride, &b_first, &b.row_stride, &b.column_stride,
       &c_first,   &c.row_stride, &c.column_stride, &p->m,    &p->n,         &p->k,
@@ -253,11 +279,15 @@ static int try(const problem *p) {
   launch(multiply, p->groups[0], p->groups[1], p->more_memory, args);
   int wrong =
       compare(p, c, c_memory, before, a_values, b_values) || compare_gaps(p, c, c_memory, before);
+  if (!wrong && !p->exact)
+    wrong = compare_division(p, c, multiply, args, c_memory, before);
   for (size_t at = 0; at < c.count; ++at)
     put_result(c_memory, (ptrdiff_t)at, before[at]);
   launch(plain, p->groups[0], p->groups[1], p->more_memory, plain_args);
   int wrong_plain =
       compare(p, c, c_memory, before, a_values, b_values) || compare_gaps(p, c, c_memory, before);
+  if (!wrong_plain && !p->exact)
+    wrong_plain = compare_division(p, c, plain, plain_args, c_memory, before);
   if (wrong_plain)
     fprintf(stderr, "... with B as it lies\n");
   wrong = wrong || wrong_plain;
@@ -275,6 +305,7 @@ static int try_forms(uint32_t m, uint32_t n, uint32_t k) {
     p.groups[0] = turn == 1 ? 3 : 1;
     p.groups[1] = turn == 2 ? 2 : 1;
     p.more_memory = turn == 3 ? 200000 : 0;
+    p.depth = turn == 2 ? 64 : 0;
     if (turn == 1)
       p.a_form = 1, p.b_form = 2, p.c_form = 1;
     if (turn == 2)

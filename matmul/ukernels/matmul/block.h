@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A share in blocks, where registers are tiles themselves. matmul.h includes this; what the types
- * are is told there.
+ * The macro kernel in blocks of C, for registers that are tiles. matmul.h includes this and
+ * explains the types.
  */
 #include "macro_kernel.h"
 
 #ifdef microkernel_block
-/* Some tiles. Where the columns of C are apart, one by one by way of a whole tile. */
+/* Computes some tiles. Where the columns of C are not adjacent, each goes through a buffer. */
 static __attribute__((noinline)) void run_tile_block(const macro_kernel *s, int32_t tile,
                                                      int32_t end) {
   enum { height = kdl_mma_block_rows, panel = kdl_mma_block_vectors * columns };
@@ -42,7 +42,7 @@ static void run_tile_block(const macro_kernel *s, int32_t tile, int32_t end) {
 }
 #endif
 
-/* As share_run, with all tiles at once where they are not packed one by one. */
+/* As macro_kernel_run, with all tiles in one call where they are not packed one by one. */
 static void macro_kernel_run_blocks(const macro_kernel *s, int32_t end) {
   int one_by_one = is_small(s);
   for (int32_t tile = s->first_tile; !s->in_place && tile < end; ++tile) {
@@ -54,7 +54,7 @@ static void macro_kernel_run_blocks(const macro_kernel *s, int32_t end) {
     run_tile_block(s, s->first_tile, end);
 }
 
-/* A block of K, with as many rows at once as `size` bytes of packed ones hold. */
+/* Computes a block of K, with as many rows at a time as fit, packed, in `size` bytes. */
 INLINE void share_block(macro_kernel *s, int32_t depth, int adds, size_t size) {
   size_t tile_size = (size_t)tile_rows() * (size_t)depth * values * sizeof(lhs_element);
   int all = !tile_size || (s->in_place && !has_blocks());
@@ -62,7 +62,8 @@ INLINE void share_block(macro_kernel *s, int32_t depth, int adds, size_t size) {
   s->params = (tile_params){.depth = depth,
                             .step_blocks = s->in_place ? 0 : depth / steps,
                             .stride = s->c_shape.row_stride,
-                            .adds = adds};
+                            .adds = adds,
+                            .streams = s->streams};
   s->packing_params = s->params;
   s->packing_params.source_stride = s->source_shape.row_stride;
   s->packing_params.prefetch_distance = s->prefetch_distance;

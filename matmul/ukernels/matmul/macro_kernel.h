@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * One group's share of C, in tiles. matmul.h includes this; what the types are is told there.
+ * The macro kernel: one group's part of C, in tiles. matmul.h includes this and explains the types.
  */
 #include "tile.h"
 
@@ -25,32 +25,33 @@ INLINE int32_t part_size(division by, int32_t part) {
   return min_i32(by.size + (part < by.larger), by.whole - part_begin(by, part));
 }
 
-/* ... and one block of K of it. */
+/* A group's part of C and one block of K. */
 typedef struct macro_kernel {
   const element *a;
   matrix a_shape;
-  int in_place;        /* A is not packed, but for a tile that packs B */
+  int in_place;        /* A is not packed, except for a tile that packs B */
   lhs_element *packed; /* the tiles of A from first_tile on */
   int32_t first_tile;
-  rhs_element *b;                /* packed, or where the first tile packs it */
+  rhs_element *b;                /* packed, or the memory that the first tile packs it into */
   result *bias;                  /* NULL: none */
-  int32_t b_words, b_first_word; /* in B: of each vector, and that the block begins with */
-  const element *source;         /* B as it lies; NULL: it is packed */
+  int32_t b_words, b_first_word; /* of each vector of B; the first one of the block */
+  const element *source;         /* unpacked B; NULL: B is packed */
   matrix source_shape;
-  ptrdiff_t prefetch_distance; /* how far of it is fetched */
-  int keeps_all_of_rhs;        /* all of it, packed, not just a panel */
+  ptrdiff_t prefetch_distance; /* how far ahead of the reads B is prefetched */
+  int keeps_all_of_rhs;        /* all of B is kept packed, not one panel */
   result *c;
   matrix c_shape;
   int32_t rows, width; /* of C */
+  int streams;         /* all of C has few rows; its groups add in one order, however many */
   int32_t bias_rows;   /* before those of C, in the first tile */
   division tiles;      /* of all rows */
   int32_t values_of_k, first_word;
   tile_params params, packing_params;
 } macro_kernel;
 
-/* The microkernel reads A as it lies where rows follow each other without gaps, and the cache has
- * places for that many: at distances of 4 KiB, all would want the same few of L1. Blocks take any
- * distance, but have more rows that would want them. */
+/* The microkernel reads unpacked A where its rows have no gaps and do not map to the same sets of
+ * L1, as rows do that are a multiple of 4 KiB apart. Blocks take any distance of rows, but have
+ * more of them. */
 INLINE int can_be_in_place(const macro_kernel *s, int32_t words, int32_t most) {
   enum { page = 4096, half_page = 2048 };
   matrix a = s->a_shape;
@@ -63,7 +64,7 @@ INLINE int can_be_in_place(const macro_kernel *s, int32_t words, int32_t most) {
          words % tile_steps() == 0 && words * 4 % page;
 }
 
-/* The first tile packs B, and has a row that C has not. */
+/* The first tile packs B. It may have a row for the bias, which is no row of C. */
 INLINE int packs_rhs(const macro_kernel *s, int32_t tile) {
   return s->source && !tile;
 }
@@ -82,8 +83,8 @@ INLINE const lhs_element *macro_kernel_lhs(const macro_kernel *s, int32_t tile) 
   return packed_tile(s, tile);
 }
 
-/* Panels of B are multiplied with as they lie: there is no other tile that would want them packed.
- * The left operand is packed by steps too, then. */
+/* Whether panels of B are used unpacked, because no other tile needs them packed. The left operand
+ * is packed by steps then. */
 INLINE int uses_unpacked_rhs(const macro_kernel *s) {
   return values == 1 && s->source && s->source_shape.column_stride == 1 && s->tiles.parts == 1;
 }
@@ -103,7 +104,7 @@ INLINE void macro_kernel_pack_lhs(const macro_kernel *s, int32_t tile) {
   pack_rows(to, a, s->a_shape, s->values_of_k - s->first_word * values);
 }
 
-/* Packs of a panel what its tile does not: where it ends within a vector or a word. */
+/* Packs the part of a panel that its tile cannot: an incomplete vector or word. */
 INLINE void macro_kernel_prepare_panel(macro_kernel *s, tile_args *at, int32_t column) {
   int32_t left = s->values_of_k - s->first_word * values, depth = s->params.depth;
   int32_t vectors = (at->width + columns - 1) / columns;
@@ -155,8 +156,8 @@ INLINE int is_small(const macro_kernel *s) {
   return (ptrdiff_t)s->width * s->params.depth * values * (ptrdiff_t)sizeof(rhs_element) <= small_b;
 }
 
-/* While B is small, A's tiles are packed one by one, each just before it is used: the processor
- * packs while it still multiplies. Otherwise a panel of B is used for all of them in turn. */
+/* While B is small, the tiles of A are packed one by one, each just before its use, so that packing
+ * and multiplying overlap. Otherwise each panel of B is used for all tiles in turn. */
 static void macro_kernel_run(macro_kernel *s, int32_t end) {
   int32_t panel = tile_vectors() * columns;
   int one_by_one = s->source ? s->keeps_all_of_rhs : is_small(s);

@@ -9,7 +9,7 @@
  *     values                                         of K in a word
  *     microkernel, microkernel_tile                  <kdl/mma.h>
  *     microkernel_block                              where there is one for these types
- *     pack_name, matmul_name, plain_name             of the kernels
+ *     pack_name, matmul_name, plain_name, tile_name  of the kernels
  *     matmul_type                                    as <kdl/matmul.h> names it
  *     lhs_of(element), lhs_line(16 words' elements)  packed left elements
  *     has_bias, bias_of(sum)                         where sums start
@@ -24,8 +24,8 @@
  *           for each tile of rows                    (from L2)
  *             the microkernel                        (in registers)
  *
- * A launch's groups divide C among them: group_count[1] times its rows, group_count[0] times its
- * columns, whatever the numbers are.
+ * A launch's groups divide C among them: group_count[0] parts of its rows, group_count[1] parts of
+ * its columns, whatever the numbers are.
  *
  * A matrix B of few columns would fill a vector to a small part. It is the left operand then:
  * C' = B' A', see narrow_run.
@@ -40,37 +40,44 @@
 /* The names are macros, to be replaced before they are pasted. */
 #define KERNEL(...) KDL_KERNEL(__VA_ARGS__)
 
-/* Words of K in a block: so many that the sums are seldom put down, so few that a panel of B stays
- * in L2 with the block of A. */
+/* Words of K in a block: so many that sums are seldom stored, so few that a panel of B stays in L2
+ * together with the block of A. */
 KDL_CONSTANT(int32_t, matmul_depth, 2048);
 
-/* Words of K: in whole lots of 16 where the microkernel takes nothing else. */
+/* Words of K: a multiple of 16 where the microkernel takes nothing else. */
 INLINE int32_t k_words(uint32_t k) {
   int32_t words = (int32_t)((k + values - 1) / values);
   return has_blocks() ? (words + steps - 1) / steps * steps : words;
 }
 
-INLINE int32_t portion_begin(uint32_t whole, uint32_t part, uint32_t parts) {
-  return (int32_t)((uint64_t)whole * part / parts);
+/* Words of a block, where a launch wants fewer than the constant; 0: it does not. */
+INLINE int32_t block_words(uint32_t wanted) {
+  int32_t most = kdl_const_matmul_depth;
+  return wanted && wanted < (uint32_t)most ? (int32_t)wanted / steps * steps : most;
 }
 
 typedef struct region {
   int32_t first_row, end_row, first_column, end_column;
 } region;
 
+INLINE kdl_matmul_span column_part(uint32_t n, uint32_t part, uint32_t parts) {
+  return kdl_matmul_part(n, (uint32_t)(tile_vectors() * columns), part, parts);
+}
+
 /* What a group has of C: columns in whole panels. */
 INLINE region group_region(const kdl_host_group *group, uint32_t m, uint32_t n) {
-  int32_t panel = tile_vectors() * columns;
-  uint32_t panels = (n + (uint32_t)panel - 1) / (uint32_t)panel;
-  int32_t end = panel * portion_begin(panels, group->group[0] + 1, group->group_count[0]);
-  return (region){portion_begin(m, group->group[1], group->group_count[1]),
-                  portion_begin(m, group->group[1] + 1, group->group_count[1]),
-                  panel * portion_begin(panels, group->group[0], group->group_count[0]),
-                  min_i32((int32_t)n, end)};
+  uint32_t parts = group->group_count[0];
+  kdl_matmul_tile tile = kdl_matmul_tile_of(microkernel_tile());
+  tile.is_matrix = has_blocks();
+  kdl_matmul_span rows =
+      kdl_matmul_part(m, kdl_matmul_row_unit(tile, m, parts), group->group[0], parts);
+  kdl_matmul_span across = column_part(n, group->group[1], group->group_count[1]);
+  return (region){(int32_t)rows.first, (int32_t)rows.end, (int32_t)across.first,
+                  (int32_t)across.end};
 }
 
 INLINE int is_last_column(const kdl_host_group *group) {
-  return group->group[0] + 1 == group->group_count[0];
+  return group->group[1] + 1 == group->group_count[1];
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -96,8 +103,8 @@ INLINE parts packed_parts_of(const void *packed, uint32_t n, int32_t words) {
 KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_stride),
        (int64_t, a_column_stride), (const void *, b), (result *, c), (int64_t, c_row_stride),
        (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n), (uint32_t, k),
-       (uint32_t, accumulate)) {
-  int32_t words = k_words(k);
+       (uint32_t, accumulate), (uint32_t, block_depth)) {
+  int32_t words = k_words(k), most = block_words(block_depth);
   parts in = packed_parts_of(b, n, words);
   region of = group_region(kdl_group, m, (uint32_t)in.wide);
   matrix a_shape = {a_row_stride, a_column_stride}, c_shape = {c_row_stride, c_column_stride};
@@ -117,12 +124,13 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
                     .c_shape = c_shape,
                     .rows = of.end_row - of.first_row,
                     .width = of.end_column - of.first_column,
+                    .streams = m <= stream_rows,
                     .values_of_k = (int32_t)k,
                     .b_words = words,
                     .packed = kdl_group->shared};
-  s.in_place = can_be_in_place(&s, words, kdl_const_matmul_depth);
+  s.in_place = can_be_in_place(&s, words, most);
   do {
-    int32_t depth = min_i32(kdl_const_matmul_depth, words - s.first_word);
+    int32_t depth = min_i32(most, words - s.first_word);
     s.b_first_word = s.first_word;
     share_block(&s, depth, accumulate || s.first_word, kdl_group->shared_size);
     s.first_word += depth;
@@ -130,7 +138,7 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
   } while (s.first_word < words);
 }
 
-/* Blocks with B as it lies: as many columns, and as much of K, at a time as `size` bytes hold. */
+/* Blocks with unpacked B: as many columns, and as much of K, at a time as fit in `size` bytes. */
 static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t words,
                          int accumulate, size_t size) {
   enum { least_words = 64 };
@@ -159,10 +167,10 @@ static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t
   }
 }
 
-/* Tiles with B as it lies, of `most` words of K at a time. What is packed of it goes into `size`
- * bytes: all, if that is little, or one panel after another, each used for all rows at once and
- * then no more. Where there are few rows and those of B are long, strips of B along K are short:
- * memory is then read in as many sequences as the cache has places for lines at such a distance. */
+/* Tiles with unpacked B, of `most` words of K at a time. Up to `size` bytes of it are packed: all
+ * of it, if it fits, or one panel after another, each used for all rows and then replaced. With few
+ * rows and long rows of B, strips along K are short, so that the lines that are read at a time do
+ * not replace each other in the cache. */
 static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumulate, size_t size) {
   enum { few_rows = 32, long_rows = 4096, strip = values == 1 ? 16 : 64 };
   enum { line = 64 / sizeof(element), panel = max_vectors * columns };
@@ -187,7 +195,7 @@ static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumu
   } while (s->first_word < words);
 }
 
-/* With B as it lies: half of the group memory is for A, half for B. */
+/* With unpacked B: half of the group memory is for A, half for B. */
 KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_stride),
        (int64_t, a_column_stride), (const element *, b), (int64_t, b_row_stride),
        (int64_t, b_column_stride), (result *, c), (int64_t, c_row_stride),
@@ -231,20 +239,27 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
   }
 }
 
-/* B as the microkernel takes it, from rows of N or, with the strides exchanged, from rows of K. */
+/* Packs B for the microkernel, from rows of N or, with the strides exchanged, from rows of K. */
 KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stride),
        (int64_t, column_stride), (void *, packed), (uint32_t, n), (uint32_t, k)) {
   int32_t words = k_words(k);
   matrix shape = {row_stride, column_stride};
   parts in = packed_parts_of(packed, n, words);
-  region of = group_region(kdl_group, 1, (uint32_t)in.wide);
-  if (in.narrow && is_last_column(kdl_group))
+  kdl_matmul_span of =
+      column_part((uint32_t)in.wide, kdl_group->group[0], kdl_group->group_count[0]);
+  if (in.narrow && kdl_group->group[0] + 1 == kdl_group->group_count[0])
     narrow_pack(in.lhs, b + in.wide * column_stride, shape, in.narrow, (int32_t)k, words);
-  int32_t width = of.end_column - of.first_column;
-  panels to = {in.rhs + (ptrdiff_t)of.first_column * words * values, words, tile_vectors(),
+  int32_t width = (int32_t)(of.end - of.first);
+  panels to = {in.rhs + (ptrdiff_t)of.first * words * values, words, tile_vectors(),
                (width + columns - 1) / columns};
-  pack_vectors(to, in.bias + of.first_column, b + of.first_column * column_stride, shape, words,
-               (int32_t)k, width);
+  pack_vectors(to, in.bias + of.first, b + of.first * column_stride, shape, words, (int32_t)k,
+               width);
+}
+
+/* The tile, which a division depends on. */
+KERNEL(tile_name, (1, 1, 1), (1, 1, 1), (uint32_t *, tile)) {
+  (void)kdl_group;
+  *tile = microkernel_tile();
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -262,8 +277,8 @@ KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stri
 INLINE kdl_host_group group_of(uint32_t part, uint32_t parts, uint32_t by_rows, void *memory,
                                uint32_t size) {
   return (kdl_host_group){.size = sizeof(kdl_host_group),
-                          .group = {by_rows ? 0 : part, by_rows ? part : 0, 0},
-                          .group_count = {by_rows ? 1 : parts, by_rows ? parts : 1, 1},
+                          .group = {by_rows ? part : 0, by_rows ? 0 : part, 0},
+                          .group_count = {by_rows ? parts : 1, by_rows ? 1 : parts, 1},
                           .block = {1, 1, 1},
                           .tile = {1, 1, 1},
                           .shared_size = size,
@@ -272,7 +287,7 @@ INLINE kdl_host_group group_of(uint32_t part, uint32_t parts, uint32_t by_rows, 
 
 PART(pack_name)(const element *b, int64_t row_stride, int64_t column_stride, void *packed,
                 uint32_t n, uint32_t k, uint32_t part, uint32_t parts) {
-  kdl_host_group group = group_of(part, parts, 0, 0, 0);
+  kdl_host_group group = group_of(part, parts, 1, 0, 0);
   GROUP(pack_name)(&group, b, row_stride, column_stride, packed, n, k);
 }
 
@@ -282,7 +297,7 @@ PART(matmul_name)(const element *a, int64_t a_row_stride, int64_t a_column_strid
                   void *memory, uint32_t size) {
   kdl_host_group group = group_of(part, parts, by_rows, memory, size);
   GROUP(matmul_name)(&group, a, a_row_stride, a_column_stride, b, c, c_row_stride, c_column_stride,
-                     m, n, k, accumulate);
+                     m, n, k, accumulate, 0);
 }
 
 PART(plain_name)(const element *a, int64_t a_row_stride, int64_t a_column_stride, const element *b,
@@ -325,12 +340,12 @@ HIDDEN void DYNAMIC(matmul_name, part)(const element *a, int64_t a_row_stride,
                                        void *memory, uint32_t size) {
   kdl_matmul matmul = on_threads(threads);
   kdl_launch_desc grid = kdl_matmul_grid(&matmul, m, n);
-  uint32_t by_rows = grid.grid[1] > 1;
-  kdl_host_group group = group_of(part, grid.grid[by_rows], by_rows, memory, size);
+  uint32_t by_rows = grid.grid[0] > 1;
+  kdl_host_group group = group_of(part, grid.grid[!by_rows], by_rows, memory, size);
   if (kdl_matmul_fuses_packing(&matmul, m, n, k))
     GROUP(plain_name)(&group, a, a_row_stride, a_column_stride, b, b_row_stride, b_column_stride, c,
                       c_row_stride, c_column_stride, m, n, k, accumulate);
   else
     GROUP(matmul_name)(&group, a, a_row_stride, a_column_stride, packed, c, c_row_stride,
-                       c_column_stride, m, n, k, accumulate);
+                       c_column_stride, m, n, k, accumulate, 0);
 }

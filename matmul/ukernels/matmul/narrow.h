@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A matrix B of few columns, as the left operand: C' = B' A'. matmul.h includes this; what the
- * types are is told there.
+ * A matrix B of few columns, as the left operand: C' = B' A'. matmul.h includes this; which
+ * explains the types.
  */
 #include "block.h"
 
@@ -64,7 +64,7 @@ static void narrow_store(result *c, matrix shape, result *sums, ptrdiff_t stride
 }
 
 /* C' = B' A': the vectors hold rows of A, a panel of which is made at a time, of so much of K that
- * it stays in L1; the sums wait in memory meanwhile. */
+ * it stays in L1; the sums are in memory meanwhile. */
 static void narrow_run(const lhs_element *b, const element *a, matrix a_shape, result *c,
                        matrix c_shape, int32_t m, int32_t n, int32_t k, int32_t words,
                        int accumulate, rhs_element *panel) {
@@ -86,8 +86,11 @@ static void narrow_run(const lhs_element *b, const element *a, matrix a_shape, r
       for (int32_t tile = 0; tile < tiles.parts; ++tile) {
         int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
         run_tile(
-            &(tile_params){
-                .depth = depth, .step_blocks = depth / steps, .stride = stride, .adds = 1},
+            &(tile_params){.depth = depth,
+                           .step_blocks = depth / steps,
+                           .stride = stride,
+                           .adds = 1,
+                           .streams = 1},
             &(tile_args){.lhs = b + ((ptrdiff_t)first * words + (ptrdiff_t)word * rows) * values,
                          .rhs = panel,
                          .c = sums + first * stride,

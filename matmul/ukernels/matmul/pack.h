@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * How matrices come into the layout of <kdl/mma.h>. matmul.h includes this; what the types are is
- * told there.
+ * How matrices come into the layout of <kdl/mma.h>. matmul.h includes this; which explains the
+ * types.
  */
 #include <kdl/mma.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ INLINE int32_t min_i32(int32_t a, int32_t b) {
 /* ------------------------------------------------------------------------------------------ */
 /* The left operand                                                                             */
 
-/* Where a word lies in packed rows of `depth` words: in lots of 16, then what is left. */
+/* Where a word lies in packed rows of `depth` words: in step blocks of 16, then the others. */
 INLINE ptrdiff_t packed_offset(int32_t rows, int32_t depth, int32_t row, int32_t word) {
   int32_t whole = depth / steps * steps;
   if (word < whole)
@@ -140,8 +140,8 @@ static WIDE void pack_rows(lhs_tile to, const element *a, matrix shape, int32_t 
 /* ------------------------------------------------------------------------------------------ */
 /* The right operand                                                                            */
 
-/* Sixteen lines become columns: four times, the first half of them is dealt with the second like
- * cards. */
+/* Sixteen lines become columns: four times, the first half of them is interleaved with the
+ * second. */
 INLINE void interleave_halves(word_line *cards) {
   word_line dealt[columns];
   for (int32_t turn = 0; turn < 4; ++turn) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A tile of C: its sums are in registers from where they start to where they are put down, and the
- * microkernel adds to them. matmul.h includes this; what the types are is told there.
+ * A tile of C: its sums are in registers from their first value until they are stored, and the
+ * microkernel adds to them. matmul.h includes this; which explains the types.
  *
  * A tile may have to make its part of the right operand first, from a matrix B as it lies: then it
  * packs 16 words of K, multiplies with them, packs the next. A processor has time for the one while
@@ -45,18 +45,20 @@ typedef enum origin {
   not_packed,     /* rows of N, of which each is a step; the left operand is packed by steps too */
 } origin;
 
-/* What tiles have in common. Of the left operand's `depth` words, `lots` lots of 16 are packed so;
- * the others are one lot, which may be the matrix itself. */
+/* What tiles have in common. Of the left operand's `depth` words, `step_blocks` blocks of 16 are
+ * packed so; the others are one block, which may be the matrix itself. */
 typedef struct tile_params {
   int32_t depth, step_blocks;
   ptrdiff_t stride; /* of rows of C */
   int adds;         /* to what is in C */
+  int streams;      /* the product has few rows, and tiles read B in several places */
 
   /* Of tiles that make their panel: */
   ptrdiff_t source_stride;     /* of rows of B */
   ptrdiff_t prefetch_distance; /* how far to fetch of it */
-  ptrdiff_t step_block_stride; /* from a lot of the panel to the next; 0: no other wants them */
-  ptrdiff_t tail_offset;       /* where in the panel the words are that are no lot */
+  ptrdiff_t step_block_stride; /* from a step block of the panel to the next; 0: no other tile needs
+                                  them */
+  ptrdiff_t tail_offset;       /* where the words are that fill no step block */
 } tile_params;
 
 /* One of them. */
@@ -105,7 +107,7 @@ INLINE void store_c(result *c, ptrdiff_t stride, const fragment *sums, int32_t f
   }
 }
 
-/* Words of the panel, made one lot after another, each multiplied with at once. */
+/* Packs the panel one step block after another, and multiplies with each at once. */
 INLINE void multiply_packing(const tile_params *f, const tile_args *at, fragment *sums,
                              int32_t rows, int32_t vectors) {
   rhs_element *rhs = at->rhs;
@@ -163,7 +165,7 @@ INLINE void multiply(const tile_params *f, const tile_args *at, fragment *sums, 
   if (packs_rhs && at->origin == packed_in_tile) {
     multiply_packing(f, at, sums, rows, vectors);
     rest = f->tail_offset;
-  } else if (f->step_blocks && rows <= stream_rows) {
+  } else if (f->step_blocks && rows <= stream_rows && f->streams) {
     multiply_streams(f, at, sums, rows, vectors);
   } else if (f->step_blocks) {
     microkernel(at->lhs, 0, at->rhs, 0, (result *)sums, 0, f->step_blocks, rows, vectors, steps);

@@ -57,7 +57,7 @@ typedef struct amx_form {
   int two_halves, two_vectors, streams_lhs, streams_rhs, unsigned_lhs;
 } amx_form;
 
-/* What is done to each tile of sums; `beside` is from the first to the second. */
+/* An action for each tile of sums; `beside` is the distance from the first to the second. */
 #define AMX_EACH_SUM(form, action, c, row, beside)                                                 \
   do {                                                                                             \
     action(0, c, row);                                                                             \

@@ -181,7 +181,12 @@ private:
   void distributeBatch(OpFoldResult parts, function_ref<void(Elements)> body);
   ValueRange call(const Twine &name, ArrayRef<ValueRange> arguments, TypeRange results = {});
   bool startsFromZero();
-  kdl_matmul shape(uint32_t on) const { return {product.type, on, nullptr, nullptr, nullptr}; }
+  kdl_matmul shape(uint32_t on) const {
+    kdl_matmul matmul = {};
+    matmul.type = product.type;
+    matmul.threads = on;
+    return matmul;
+  }
   void buildStatic(Value adds);
   void buildStatic(Value adds, uint32_t on, Elements elements);
   void buildDynamic(Value adds);
@@ -351,7 +356,7 @@ void MatmulCalls::buildStatic(Value adds, uint32_t on, Elements elements) {
   kdl_matmul how = shape(on);
   bool packs = !kdl_matmul_fuses_packing(&how, m, n, k);
   kdl_launch_desc grid = kdl_matmul_grid(&how, m, n);
-  uint32_t byRows = grid.grid[1] > 1, count = byRows ? grid.grid[1] : grid.grid[0];
+  uint32_t byRows = grid.grid[0] > 1, count = byRows ? grid.grid[0] : grid.grid[1];
   uint32_t bytes = declaredMemory + grid.shared, packers = partsOn(on);
   SmallVector<Value> sizes{word(m), word(n), word(k)};
   Value packed, memory;

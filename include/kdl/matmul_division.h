@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * How a product is divided among threads: into groups of rows and columns of C, from the sizes, the
+ * tile of the microkernel, the number of threads and the caches. <kdl/matmul.h> includes this.
+ *
+ * Groups are numbered by rows first, so that a thread that takes some in turn multiplies one part
+ * of B, which stays in its L2, with one block of rows after another. There are more groups than
+ * threads: a core that others use too takes fewer of them.
+ */
+#ifndef KDL_MATMUL_DIVISION_H
+#define KDL_MATMUL_DIVISION_H
+
+#include <stdint.h>
+#if __STDC_HOSTED__
+#include <stdio.h>
+#endif
+
+/* Caches for data: bytes of one of them, and how many hardware threads share it. */
+typedef struct kdl_matmul_machine {
+  uint32_t l1, l2;
+  uint64_t l3; /* 0: there is none */
+  uint32_t l2_threads, l3_threads;
+  uint32_t page; /* bytes */
+} kdl_matmul_machine;
+
+typedef struct kdl_matmul_division {
+  uint32_t rows, columns; /* groups: so many parts of the rows times so many of the columns */
+  uint32_t depth;         /* words of K in a block; 0: as many as the kernels' constant says */
+  uint32_t memory;        /* bytes of group memory for packed rows of A */
+} kdl_matmul_division;
+
+/* What is not known is taken to be small. */
+static inline kdl_matmul_machine kdl_matmul_machine_default(void) {
+  kdl_matmul_machine machine = {32 << 10, 512 << 10, 0, 1, 1, 4096};
+  return machine;
+}
+
+/* A part of L2: what other threads of the core leave of it. */
+static inline uint32_t kdl_matmul_l2_share(const kdl_matmul_machine *machine) {
+  return machine->l2 / (machine->l2_threads ? machine->l2_threads : 1);
+}
+
+/* Packed rows of A take 11 parts in 16 of L2: panels of B and lines of C go through the others.
+ * The kernels declare 256 KiB of it themselves. In whole pages. */
+static inline uint32_t kdl_matmul_group_memory(const kdl_matmul_machine *machine) {
+  uint32_t least = 256 << 10, page = machine->page ? machine->page : 4096;
+  uint32_t bytes = kdl_matmul_l2_share(machine) / 16 * 11 / page * page;
+  return bytes > least ? bytes : least;
+}
+
+/* Sums go to C once per block of K. A large L1 comes with cores that multiply two vectors at a
+ * time, which L2 feeds only while a tile of A stays in L1; elsewhere longer blocks are faster. */
+static inline uint32_t kdl_matmul_depth(const kdl_matmul_machine *machine) {
+  enum { small_l1 = 32 << 10, l1_bytes_per_word = 96, step = 16 };
+  return machine->l1 > small_l1 ? machine->l1 / l1_bytes_per_word / step * step : 0;
+}
+
+/* A tile as KDL_MMA_TILE of <kdl/mma.h> has it: rows, vectors, steps. */
+typedef struct kdl_matmul_tile {
+  uint32_t rows, columns;
+  int is_matrix; /* registers are tiles */
+} kdl_matmul_tile;
+
+static inline kdl_matmul_tile kdl_matmul_tile_of(uint32_t packed) {
+  kdl_matmul_tile tile = {packed & 0xff, (packed >> 8 & 0xff) * 16, packed >> 16 == 16};
+  tile.rows = tile.rows ? tile.rows : 1;
+  tile.columns = tile.columns ? tile.columns : 16;
+  return tile;
+}
+
+/* Rows or columns of C. */
+typedef struct kdl_matmul_span {
+  uint32_t first, end;
+} kdl_matmul_span;
+
+/* One of so many parts, in whole units: they are all but even, and none where there are too few. */
+static inline kdl_matmul_span kdl_matmul_part(uint32_t whole, uint32_t unit, uint32_t part,
+                                              uint32_t parts) {
+  uint64_t units = ((uint64_t)whole + unit - 1) / unit;
+  uint64_t first = units * part / parts * unit, end = units * (part + 1) / parts * unit;
+  kdl_matmul_span span;
+  span.first = first < whole ? (uint32_t)first : whole;
+  span.end = end < whole ? (uint32_t)end : whole;
+  return span;
+}
+
+/* Registers that are tiles have 16 rows each, a tile of C two of them. Others take any number. */
+static inline uint32_t kdl_matmul_row_unit(kdl_matmul_tile tile, uint32_t m, uint32_t parts) {
+  const uint32_t register_rows = 16;
+  if (!tile.is_matrix)
+    return 1;
+  return m / tile.rows >= parts ? tile.rows : register_rows;
+}
+
+/* Cycles that a thread needs for its groups, and one group more: threads do not end at the same
+ * time, since other programs use their cores too. Ratios of instructions rather than of machines: a
+ * word is multiplied with a vector in a cycle, 16 rows of 16 words with 16 vectors in 32, since
+ * tiles wait for their loads; a line of A is packed in 8 cycles, one of B is read in 5 from a cache
+ * and in 16 from memory. */
+typedef struct kdl_matmul_costs {
+  float rate;        /* words times columns in a cycle */
+  float a, b;        /* cycles for a word of A that is packed, of B that is read */
+  float group;       /* cycles for a group */
+  float kept_column; /* columns of B that stay in L2 */
+  float full_height; /* rows of a tile, if fewer of them leave registers that are tiles idle */
+} kdl_matmul_costs;
+
+static inline kdl_matmul_costs kdl_matmul_costs_of(const kdl_matmul_machine *machine,
+                                                   kdl_matmul_tile tile, uint32_t n, uint32_t words,
+                                                   int packs_b) {
+  const float cached = 0.33f, memory = 1.0f;
+  uint64_t bytes = (uint64_t)n * words * 4;
+  uint64_t nearest = machine->l3 ? machine->l3 : kdl_matmul_l2_share(machine);
+  kdl_matmul_costs costs;
+  costs.rate = tile.is_matrix ? 128 : 16;
+  costs.a = 0.5f;
+  costs.b = (bytes <= nearest ? cached : memory) + (packs_b ? cached : 0);
+  costs.group = 4000;
+  costs.full_height = tile.is_matrix ? (float)tile.rows : 0;
+  costs.kept_column =
+      packs_b ? 0 : (float)(kdl_matmul_l2_share(machine) / 2) / (float)(words * 4 + 1);
+  return costs;
+}
+
+static inline float kdl_matmul_cost(const kdl_matmul_costs *costs, uint32_t threads, uint32_t m,
+                                    uint32_t n, uint32_t words, uint32_t rows, uint32_t columns) {
+  uint32_t groups = rows * columns, turns = (groups + threads - 1) / threads;
+  float height = (float)((m + rows - 1) / rows), width = (float)((n + columns - 1) / columns);
+  float steps = height < costs->full_height ? height + costs->full_height / 4 : height;
+  float own = (steps * width / costs->rate + height * costs->a) * (float)words + costs->group;
+  float b = width * costs->b * (float)words;
+  uint32_t reads = width <= costs->kept_column ? (turns + rows - 1) / rows : turns;
+  return own * (float)(turns + 1) + b * (float)(reads + 1);
+}
+
+/* The groups of the least cost. Parts of rows are 1, 2, 3, 4, 6, 8, 12 ..., those of columns as
+ * many as make 1, 2 or 4 groups for each thread. A group is a tile at least, and some
+ * thousand cycles. Parts of columns are wide where rows alone make enough groups, and where rows of
+ * B are so long that each is in pages of its own. `words`: of 4 bytes along K; `packs_b`: every
+ * group packs its part of B. */
+static inline kdl_matmul_division kdl_matmul_divide(const kdl_matmul_machine *machine,
+                                                    uint32_t tile_packed, uint32_t threads,
+                                                    uint32_t m, uint32_t n, uint32_t words,
+                                                    int packs_b) {
+  const uint32_t long_row = 1024, strip = 128, each_most = 4; /* columns, columns, groups */
+  kdl_matmul_tile tile = kdl_matmul_tile_of(tile_packed);
+  const float group_cycles = tile.is_matrix ? 8192 : 16384;
+  kdl_matmul_costs costs = kdl_matmul_costs_of(machine, tile, n, words, packs_b);
+  uint32_t row_unit = tile.rows < 16 ? tile.rows : 16;
+  uint32_t most_groups = each_most * threads, most_rows = m / row_unit;
+  int is_wide = most_rows >= most_groups || (packs_b && n >= long_row && n / strip >= threads);
+  uint32_t most_columns = n / (is_wide ? strip : tile.columns);
+  float cycles = ((float)m / costs.rate + costs.b) * (float)n * (float)words, least;
+  kdl_matmul_division best = {1, 1, kdl_matmul_depth(machine), kdl_matmul_group_memory(machine)};
+  uint32_t rows, next = 2, each;
+  if (cycles < group_cycles * (float)most_groups)
+    most_groups = (uint32_t)(cycles / group_cycles);
+  if (m <= tile.rows) /* of A, one tile, which no other panel of B waits for */
+    best.depth = 0;
+  if (threads < 2 || most_groups < 2)
+    return best;
+  least = kdl_matmul_cost(&costs, threads, m, n, words, 1, 1);
+  for (rows = 1; rows == 1 || (rows <= most_rows && rows <= most_groups);
+       rows = next, next = rows & (rows - 1) ? rows / 3 * 4 : rows / 2 * 3) {
+    for (each = 1; each <= each_most; each *= 2) {
+      uint32_t columns = (each * threads + rows - 1) / rows;
+      float cost;
+      columns = columns < most_columns ? columns : most_columns;
+      columns = columns < most_groups / rows ? columns : most_groups / rows;
+      columns = columns ? columns : 1;
+      cost = kdl_matmul_cost(&costs, threads, m, n, words, rows, columns);
+      if (cost < least) {
+        least = cost;
+        best.rows = rows;
+        best.columns = columns;
+      }
+    }
+  }
+  return best;
+}
+
+#if __STDC_HOSTED__
+/* A number, with K or M behind it, at the beginning of a file; 0 where there is none. */
+static inline uint64_t kdl_matmul_read_number(const char *folder, int index, const char *name) {
+  char path[128];
+  unsigned long long value = 0;
+  char unit = 0;
+  FILE *file;
+  snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
+  file = fopen(path, "r");
+  if (!file)
+    return 0;
+  if (fscanf(file, "%llu%c", &value, &unit) < 1)
+    value = 0;
+  fclose(file);
+  return unit == 'M' ? value << 20 : unit == 'K' ? value << 10 : value;
+}
+
+/* CPUs of a list such as "0-3,8": how many. */
+static inline uint32_t kdl_matmul_read_cpus(const char *folder, int index) {
+  char path[128];
+  unsigned first, last, count = 0;
+  FILE *file;
+  snprintf(path, sizeof path, "%s/index%d/shared_cpu_list", folder, index);
+  file = fopen(path, "r");
+  while (file && fscanf(file, "%u", &first) == 1) {
+    int mark = fgetc(file);
+    last = first;
+    if (mark == '-' && fscanf(file, "%u", &last) == 1)
+      mark = fgetc(file);
+    count += last >= first ? last - first + 1 : 0;
+    if (mark != ',')
+      break;
+  }
+  if (file)
+    fclose(file);
+  return count ? count : 1;
+}
+
+/* The caches of a folder like Linux's /sys/devices/system/cpu/cpu0/cache. */
+static inline kdl_matmul_machine kdl_matmul_machine_read(const char *folder) {
+  kdl_matmul_machine machine = kdl_matmul_machine_default();
+  int index;
+  for (index = 0; index < 5; ++index) {
+    uint64_t level = kdl_matmul_read_number(folder, index, "level");
+    uint64_t size = kdl_matmul_read_number(folder, index, "size");
+    char path[128], type = 0;
+    FILE *file;
+    snprintf(path, sizeof path, "%s/index%d/type", folder, index);
+    file = fopen(path, "r");
+    if (file) {
+      type = (char)fgetc(file); /* of Data, Instruction, Unified */
+      fclose(file);
+    }
+    if (type == 'I' || !type || !size || size > (uint64_t)1 << 40)
+      continue;
+    if (level == 1 && size >> 31 == 0)
+      machine.l1 = (uint32_t)size;
+    if (level == 2 && size >> 31 == 0) {
+      machine.l2 = (uint32_t)size;
+      machine.l2_threads = kdl_matmul_read_cpus(folder, index);
+    }
+    if (level == 3) {
+      machine.l3 = size;
+      machine.l3_threads = kdl_matmul_read_cpus(folder, index);
+    }
+  }
+  return machine;
+}
+#else
+static inline kdl_matmul_machine kdl_matmul_machine_read(const char *folder) {
+  (void)folder;
+  return kdl_matmul_machine_default();
+}
+#endif
+
+#endif

@@ -44,17 +44,18 @@ const char *cli_report_name(void) {
   return name;
 }
 
-static enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colours_when;
+typedef enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_mode;
+static colour_mode colours_when;
 
 kdl_status cli_colour_set(const char *when) {
   static const char *const names[] = {"auto", "always", "never"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(when, names[i]) == 0) {
-      colours_when = i;
+      colours_when = (colour_mode)i;
       return KDL_OK;
     }
   }
-  return kdl_fail(KDL_BAD_CALL, "--color: found \"%s\", expected auto, always or never", when);
+  return kdl_fail(KDL_BAD_CALL, "--color: bad value '%s': use auto, always or never", when);
 }
 
 bool cli_stream_has_colour(FILE *stream) {

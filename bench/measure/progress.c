@@ -35,7 +35,7 @@ void bench_progress(const char *what, size_t done, size_t all) {
   static double next; /* when it is drawn next: a second after the first call, then every 100 ms */
   const char *terminal = getenv("TERM");
   double now = bench_now_ns();
-  if (!next)
+  if (next == 0)
     next = now + 1e9;
   if (hidden || now < next || !isatty(STDERR_FILENO) || !terminal || !strcmp(terminal, "dumb"))
     return;

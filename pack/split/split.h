@@ -30,8 +30,8 @@
 #define SPLIT_KEY_OF "kdl.split.of"     /* digest of the original file */
 #define SPLIT_KEY_AT "kdl.split.at"     /* position of the image in it */
 #define SPLIT_KEY_HEAD "kdl.split.head" /* number of header bytes put in front of it */
-#define SPLIT_KEY_IN "kdl.split.in" /* position of the compressed data that it was inflated from   \
-                                     */
+/* Position of the compressed data that it was inflated from. */
+#define SPLIT_KEY_IN "kdl.split.in"
 #define SPLIT_KEY_ROOM "kdl.split.room"         /* size of the compressed data ... */
 #define SPLIT_KEY_INFLATED "kdl.split.inflated" /* ... and of the inflated data */
 

@@ -210,6 +210,38 @@ def matmul(epyc, xeon):
     return out
 
 
+def matmul_threads(data):
+    out = Drawing("Matrix products by number of threads: libkdl and PyTorch", "PyTorch's time over libkdl's; a dot is a shape, the bar their "
+                  "geometric mean. To the right of 1 libkdl is faster.")
+    left, right = 150, WIDTH - MARGIN - 110
+    low, high = math.log(0.4), math.log(6)
+    place = lambda ratio: left + (math.log(min(max(ratio, 0.4), 6)) - low) / (high - low) * (right - left)
+    out.text(WIDTH - MARGIN - 52, out.y + 14, "packed", "soft end")
+    out.text(WIDTH - MARGIN, out.y + 14, "plain", "soft end")
+    out.y += 22
+    top = out.y
+    groups = {}
+    for row in data["rows"]:
+        groups.setdefault((row["type"], row["threads"]), []).append(row)
+    for (kind, threads), rows in sorted(groups.items(), key=lambda group: (group[0][0], group[0][1])):
+        out.text(left - 10, out.y + 17, f"{kind}, {threads} thread{'s' if threads > 1 else ''}", "end")
+        out.line(left, out.y + 12, right, out.y + 12)
+        for weights, style, column in (("plain", "offload", 0), ("packed", "kdl", 52)):
+            for row in rows:
+                out.dot(place(row[weights]), out.y + 12, style, f"{row['shape']}, {weights}: {row[weights]:.2f}", 4)
+            mean = math.exp(sum(math.log(row[weights]) for row in rows) / len(rows))
+            out.rect(place(mean) - 1.5, out.y + 1, 4, 22, style, f"{weights}, geometric mean {mean:.2f}")
+            out.text(WIDTH - MARGIN - column, out.y + 17, f"{mean:.2f}", "end")
+        out.y += 28
+    for tick in (0.5, 1, 2, 4):
+        out.line(place(tick), top, place(tick), out.y, "grid" if tick != 1 else "s-driver")
+        out.text(place(tick), out.y + 18, f"{tick:g}", "soft mid")
+    out.y += 30
+    out.keys([("kdl", "packed weights"), ("offload", "plain weights")])
+    out.paragraph("16 threads: sixteen shapes; 8: ten of them; 2 and 1: eight. Virtual CPUs: one thread varied twofold within the run. Dots beyond the scale lie at its end.")
+    return out
+
+
 # ---- bytes and kernels --------------------------------------------------------------------------
 
 def thin(data):

@@ -44,9 +44,24 @@ def field(text, name):
     return re.search(rf"^{name} +(.*)$", text, re.MULTILINE)[1]
 
 
+def matmul_scale(text, source):
+    """The last section of bench/matmul_scale.py's results: kdl over PyTorch by type and number of threads."""
+    section = text[text.rindex("\n=== "):]
+    rows, kind, threads = [], None, 0
+    for line in section.splitlines():
+        head = re.fullmatch(r"(\w+), (\d+) threads?", line)
+        cells = line.split()
+        if head:
+            kind, threads = head[1], int(head[2])
+        elif kind and len(cells) == 9 and re.fullmatch(r"\d+x\d+x\d+", cells[0]):
+            rows.append({"type": kind, "threads": threads, "shape": cells[0], "plain": float(cells[4]), "packed": float(cells[5])})
+    return {"source": source, "hardware": re.search(r"^hardware +(.*)", text, re.M)[1], "rows": rows}
+
+
 # The data of each file, and what it is made from.
 CONVERTED = {
     "matmul-2026-11-15.json": (matmul, "matmul-2026-11-15.txt"),
     "matmul-xeon-2026-11-15.json": (matmul, "matmul-xeon-2026-11-15.txt"),
     "thin-2026-11-16.json": (thin, "thin-2026-11-16.txt"),
+    "matmul-scale-xeon16-2026-11-17.json": (matmul_scale, "matmul-scale-xeon16-2026-11-17.txt"),
 }

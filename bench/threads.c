@@ -47,7 +47,7 @@ static void read_times(thread_times *out_times) {
     if (entry->d_name[0] == '.' || out_times->count == max_threads)
       continue;
     struct timespec used = {0};
-    int id = atoi(entry->d_name);
+    int id = (int)strtol(entry->d_name, NULL, 10);
     (void)clock_gettime((clockid_t)(~(unsigned)id << 3 | 6), &used);
     out_times->ids[out_times->count] = id;
     out_times->cpu_s[out_times->count++] = (double)used.tv_sec + (double)used.tv_nsec * 1e-9;

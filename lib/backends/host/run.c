@@ -91,8 +91,10 @@ static bool host_is_same_launch(uint64_t entry, uint64_t key) {
 
 static uint64_t host_encode_time(double ns) {
   uint64_t code = 0;
-  for (; ns >= 2; ns /= 2)
+  while (ns >= 2) {
+    ns /= 2;
     code += steps_per_octave;
+  }
   return code + (ns >= 1.68) + (ns >= 1.41) + (ns >= 1.19);
 }
 

@@ -9,6 +9,7 @@
 
 #include <kdl/launch.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -47,10 +48,21 @@ static uint64_t millicpus_of(uint64_t quota_us, uint64_t period_us) {
              : 0;
 }
 
+/* Reads a number at `*text` and moves behind it; false where there is none. */
+static bool parse_number(const char **text, uint64_t *out_number) {
+  char *end;
+  errno = 0;
+  *out_number = strtoull(*text, &end, 10);
+  bool has_number = end != *text && errno == 0;
+  *text = end;
+  return has_number;
+}
+
 static bool read_number(const char *folder, const char *name, uint64_t *out_number) {
   char path[PATH_MAX + 32], text[64];
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  return read_text(path, text, sizeof text) && sscanf(text, "%" SCNu64, out_number) == 1;
+  const char *at = text;
+  return read_text(path, text, sizeof text) && parse_number(&at, out_number);
 }
 
 /* Of one folder, of either version. "max" and -1 are no numbers that count. */
@@ -58,9 +70,10 @@ static uint64_t folder_millicpus(const char *folder) {
   char path[PATH_MAX + 32], text[64];
   uint64_t quota = 0, period = 0;
   snprintf(path, sizeof path, "%s/cpu.max", folder);
+  const char *at = text;
   if (read_text(path, text, sizeof text))
-    return sscanf(text, "%" SCNu64 " %" SCNu64, &quota, &period) == 2 ? millicpus_of(quota, period)
-                                                                      : 0;
+    return parse_number(&at, &quota) && parse_number(&at, &period) ? millicpus_of(quota, period)
+                                                                   : 0;
   if (!read_number(folder, "cpu.cfs_quota_us", &quota) || quota > INT64_MAX ||
       !read_number(folder, "cpu.cfs_period_us", &period))
     return 0;
@@ -93,7 +106,7 @@ static uint64_t mount_millicpus(const char *root, const char *mount, const char 
   int top = snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s%s", root, *mount ? "/" : "", mount);
   if (top < 0 || (size_t)top + strlen(path) >= sizeof folder)
     return 0;
-  strcpy(folder + top, path);
+  memcpy(folder + top, path, strlen(path) + 1);
   return path_millicpus(folder, (size_t)top);
 }
 

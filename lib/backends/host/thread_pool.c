@@ -54,7 +54,8 @@ typedef struct {
 } share;
 
 /* A launch that is shared. Its threads have positions, the caller's is 0. */
-typedef struct job {
+/* What threads write is on cache lines of its own. */
+typedef struct job { /* NOLINT(clang-analyzer-optin.performance.Padding) */
   const kdl_host_work *work;
   unsigned share_count;
   unsigned offer_end;  /* positions before were claimed before it was handed to any */

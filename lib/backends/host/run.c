@@ -137,7 +137,7 @@ static void host_record_launch(uint64_t key, double ns) {
 
 /* How many of `most` threads so much work should have. */
 static unsigned host_threads_that_pay(double work_ns, uint64_t groups, unsigned most) {
-  kdl_host_costs costs = kdl_host_pool_costs();
+  kdl_host_costs costs = kdl_host_costs_get();
   most = groups < most ? (unsigned)groups : most;
   return kdl_host_threads_that_pay(&costs, kdl_host_pool_awake(), work_ns, most);
 }
@@ -167,7 +167,7 @@ static uint64_t host_run_until_shared(const kdl_host_work *work, uint64_t total,
     }
   }
   if (spent > kept_from_sharing_ns)
-    kdl_host_pool_forget_costs();
+    kdl_host_costs_lower();
   return done;
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * One pool for all launches of the process. A launch claims threads that have nothing to do, starts
- * those that are missing, and hands itself to them one by one, in which those that have it help: in
- * a tree where threads begin soon, and where they take long to wake, all are woken before the first
- * has begun. Each thread has a share of the groups, the
- * same one in each launch of as many, which it takes in chunks that shrink; then it takes of the
- * others' shares. What one launch wrote is then mostly read by the same CPU in the next, and a slow
- * CPU, or a thread that came late, does less.
+ * One pool of threads for all launches of the process.
  *
- * Launches at the same time divide the threads among them, those that launch included: a thread
- * leaves a launch that has more than its part. A thread that has not begun when all groups are
- * taken is not waited for.
+ * A launch claims idle threads, starts those that are missing, and offers itself to them one by
+ * one; threads that have accepted help with the offers. Where threads start quickly this forms a
+ * tree; where waking takes long, the caller has woken all of them before the first one runs. Each
+ * thread has a share of the groups, the same one in each launch with as many threads. It takes its
+ * share in chunks that shrink, then takes from other shares. So the same CPU mostly reads what it
+ * wrote in the launch before, and a slow CPU or a late thread does less.
  *
- * Programs make several launches or loops in turn, each shorter than it takes to wake a thread. So
- * a thread that had work waits awake for more for a moment before it sleeps. Only where each thread
- * can have a CPU.
+ * Concurrent launches divide the threads among them, the calling threads included: a thread leaves
+ * a launch that has more than its part. When all groups are taken, offers that no thread has
+ * accepted are withdrawn.
+ *
+ * Programs make several launches in a row, each shorter than waking a thread takes. So a thread
+ * spins for a moment after its work before it sleeps, if each thread can have a CPU.
  */
 #include "lib/backends/host/threads.h"
 #include "support/system/lock.h"
@@ -31,14 +31,8 @@
 #include <unistd.h>
 
 enum {
-  first_asleep_ns = 10000, /* until they are measured */
-  first_awake_ns = 1000,
-  first_enter_ns = 500,
   max_spin_ns = 50000,
-  max_known_ns = 1000000,
-  spin_factor = 4,    /* spinning for longer than waking takes must end some time */
-  sample_jump = 4,    /* no sample counts for more than so many times what is known */
-  sample_weight = 16, /* so many longer ones in turn count as much as one shorter */
+  spin_factor = 4, /* spinning for longer than waking takes must end some time */
   spins_per_clock_read = 64,
   lock_tries = 200,
   settle_tries = 20, /* before others' cache lines are looked at */
@@ -53,8 +47,8 @@ typedef struct {
   uint64_t end;
 } share;
 
-/* A launch that is shared. Its threads have positions, the caller's is 0. */
-/* What threads write is on cache lines of its own. */
+/* A launch that is shared. Its threads have positions; the caller's is 0. What threads write is on
+ * separate cache lines. */
 typedef struct job { /* NOLINT(clang-analyzer-optin.performance.Padding) */
   const kdl_host_work *work;
   unsigned share_count;
@@ -95,12 +89,7 @@ static struct {
   _Alignas(64) atomic_uint_least64_t asleep[bitmap_words];
 
   atomic_int caller; /* the CPU where a launch was last shared; -1: not known */
-  atomic_uint enter_ns, begin_ns[2], offer_ns[2]; /* kdl_host_costs */
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .caller = -1,
-          .enter_ns = first_enter_ns,
-          .begin_ns = {first_awake_ns, first_asleep_ns},
-          .offer_ns = {first_awake_ns / 10, first_asleep_ns / 10}};
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .caller = -1};
 
 /* Whether this thread has a part in a job: what it launches meanwhile it runs alone. */
 static _Thread_local bool is_in_job;
@@ -169,8 +158,7 @@ static void host_futex_wake(atomic_uint *word) {
 }
 
 static int64_t host_spin_ns(void) {
-  int64_t ns =
-      (int64_t)spin_factor * atomic_load_explicit(&pool.begin_ns[true], memory_order_relaxed);
+  int64_t ns = spin_factor * (int64_t)kdl_host_costs_get().begin_ns[true];
   return ns < max_spin_ns ? ns : max_spin_ns;
 }
 
@@ -199,48 +187,10 @@ unsigned kdl_host_pool_awake(void) {
   return awake;
 }
 
-static unsigned host_known_ns(const atomic_uint *ns) {
-  return atomic_load_explicit(ns, memory_order_relaxed);
-}
-
-kdl_host_costs kdl_host_pool_costs(void) {
-  kdl_host_costs costs = {.enter_ns = host_known_ns(&pool.enter_ns)};
-  for (int i = 0; i < 2; ++i) {
-    costs.begin_ns[i] = host_known_ns(&pool.begin_ns[i]);
-    costs.offer_ns[i] = host_known_ns(&pool.offer_ns[i]);
-  }
-  return costs;
-}
-
 double kdl_host_pool_least_shared_ns(void) {
   bool has_awake = host_awake_word(0) != 0; /* the first are used first */
-  return kdl_host_least_shared_ns(host_known_ns(&pool.enter_ns),
-                                  host_known_ns(&pool.begin_ns[!has_awake]));
-}
-
-/* The least of late: a thread that other processes kept from its CPU says little. */
-static void host_record_ns(atomic_uint *known, int64_t ns) {
-  int64_t before = host_known_ns(known);
-  if (ns > before) {
-    ns = ns < sample_jump * before ? ns : sample_jump * before;
-    ns = before + (ns - before) / sample_weight + 1;
-  }
-  if (ns > 0 && ns < max_known_ns)
-    atomic_store_explicit(known, (unsigned)ns, memory_order_relaxed);
-}
-
-static void host_lower_ns(atomic_uint *known, unsigned first_ns) {
-  unsigned ns = host_known_ns(known);
-  if (ns > first_ns)
-    atomic_store_explicit(known, ns - (ns - first_ns) / sample_weight - 1, memory_order_relaxed);
-}
-
-void kdl_host_pool_forget_costs(void) {
-  host_lower_ns(&pool.enter_ns, first_enter_ns);
-  host_lower_ns(&pool.begin_ns[false], first_awake_ns);
-  host_lower_ns(&pool.begin_ns[true], first_asleep_ns);
-  host_lower_ns(&pool.offer_ns[false], first_awake_ns / 10);
-  host_lower_ns(&pool.offer_ns[true], first_asleep_ns / 10);
+  const kdl_host_costs costs = kdl_host_costs_get();
+  return kdl_host_least_shared_ns(costs.enter_ns, costs.begin_ns[!has_awake]);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -335,7 +285,6 @@ static void host_leave_job(job *of, unsigned number) {
   host_set_bit(pool.idle, number);
   unsigned before = atomic_fetch_sub_explicit(members, 1, memory_order_acq_rel);
   if (before == (JOB_CALLER_SLEEPS | 1))
-
     host_futex_wake(members);
 }
 
@@ -624,7 +573,6 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   own.claimed = 1;
   own.is_new = false;
   own.next = NULL;
-
   atomic_init(&own.began_ns, 0);
   atomic_init(&own.next_offer, 1);
   own.was_asleep = false;
@@ -645,11 +593,9 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   host_exit(&own);
   host_settle(&own);
   int64_t began = atomic_load_explicit(&own.began_ns, memory_order_relaxed);
-  if (began && offers && !own.is_new) {
-    host_record_ns(&pool.enter_ns, entered - start);
-    host_record_ns(&pool.begin_ns[own.was_asleep], began - entered);
-    host_record_ns(&pool.offer_ns[own.was_asleep], (begin - entered) / offers);
-  }
+  if (began && offers && !own.is_new)
+    kdl_host_costs_record(own.was_asleep, entered - start, began - entered,
+                          (begin - entered) / offers);
   if (ran)
     *out_group_ns = (double)(end - begin) / (double)ran;
   return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Threads of the host: how many there may be, how many pay for a launch, and the pool that has
- * them. thread_count.c, thread_plan.c and thread_pool.c; run.c uses them for launches.
+ * them. thread_count.c, thread_plan.c, thread_costs.c and thread_pool.c; run.c uses them for
+ * launches.
  */
 #ifndef KDL_BACKENDS_HOST_THREADS_H
 #define KDL_BACKENDS_HOST_THREADS_H
@@ -45,6 +46,14 @@ typedef struct kdl_host_costs {
   double offer_ns[2]; /* to hand the launch to one thread */
 } kdl_host_costs;
 
+/* As they were measured in recent launches (thread_costs.c). */
+kdl_host_costs kdl_host_costs_get(void);
+void kdl_host_costs_record(bool was_asleep, int64_t enter_ns, int64_t begin_ns, int64_t offer_ns);
+
+/* Brings the costs closer to what they were assumed to be at first. While they are so high that no
+ * launch is shared, nothing measures them. */
+void kdl_host_costs_lower(void);
+
 /* What it costs to run on so many threads, where `awake` others are awake. */
 double kdl_host_sharing_ns(const kdl_host_costs *costs, unsigned awake, unsigned threads);
 
@@ -74,13 +83,6 @@ unsigned kdl_host_pool_awake(void);
 
 /* kdl_host_least_shared_ns, as it is now. */
 double kdl_host_pool_least_shared_ns(void);
-
-/* As they were measured of late. */
-kdl_host_costs kdl_host_pool_costs(void);
-
-/* Costs that are so high that no launch is shared are not measured again: they are supposed to have
- * become less. */
-void kdl_host_pool_forget_costs(void);
 
 /* Runs groups `first` to `total` on this thread and up to `threads` - 1 of the pool, as far as they
  * are not needed by other launches and no more than `all_threads` run at once for all of them. The

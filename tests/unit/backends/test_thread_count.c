@@ -41,50 +41,43 @@ static void write_text(const char *path, const char *text) {
   assert_int_equal(fclose(file), 0);
 }
 
+/* What the quota is once a file has that text. */
+static void expect_millicpus(const char *path, const char *text, uint64_t expected) {
+  write_text(path, text);
+  assert_int_equal(kdl_host_cgroup_millicpus(root), expected);
+}
+
 static void without_a_quota_there_is_no_limit(void **state) {
   (void)state;
   assert_int_equal(kdl_host_cgroup_millicpus(root), 0);
-  write_text("proc/self/cgroup", "0::/a/b\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 0);
-  write_text("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 0);
-  write_text("sys/fs/cgroup/a/b/cpu.max", "garbage\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 0);
-  write_text("sys/fs/cgroup/a/b/cpu.max", "100000 0\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 0);
-  write_text("proc/self/cgroup", "no line of a cgroup\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 0);
+  expect_millicpus("proc/self/cgroup", "0::/a/b\n", 0);
+  expect_millicpus("sys/fs/cgroup/a/b/cpu.max", "max 100000\n", 0);
+  expect_millicpus("sys/fs/cgroup/a/b/cpu.max", "garbage\n", 0);
+  expect_millicpus("sys/fs/cgroup/a/b/cpu.max", "100000 0\n", 0);
+  expect_millicpus("proc/self/cgroup", "no line of a cgroup\n", 0);
 }
 
 static void the_least_quota_on_the_way_up_counts(void **state) {
   (void)state;
   write_text("proc/self/cgroup", "0::/a/b\n");
-  write_text("sys/fs/cgroup/a/b/cpu.max", "400000 100000\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 4000);
-  write_text("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 1500);
-  write_text("sys/fs/cgroup/cpu.max", "max 100000\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 1500);
+  expect_millicpus("sys/fs/cgroup/a/b/cpu.max", "400000 100000\n", 4000);
+  expect_millicpus("sys/fs/cgroup/a/cpu.max", "150000 100000\n", 1500);
+  expect_millicpus("sys/fs/cgroup/cpu.max", "max 100000\n", 1500);
   /* A path of another namespace: what is seen at the top is the container's own. */
   write_text("proc/self/cgroup", "0::/kubepods/pod1/x\n");
-  write_text("sys/fs/cgroup/cpu.max", "50000 100000\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 500);
+  expect_millicpus("sys/fs/cgroup/cpu.max", "50000 100000\n", 500);
 }
 
 static void version_1_has_a_quota_too(void **state) {
   (void)state;
   write_text("proc/self/cgroup", "12:memory:/m\n4:cpu,cpuacct:/docker/x\n3:cpuset:/\n0::/\n");
   write_text("sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.cfs_quota_us", "-1\n");
-  write_text("sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.cfs_period_us", "100000\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 0);
-  write_text("sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.cfs_quota_us", "250000\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 2500);
+  expect_millicpus("sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.cfs_period_us", "100000\n", 0);
+  expect_millicpus("sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.cfs_quota_us", "250000\n", 2500);
   write_text("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
-  write_text("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 1000);
+  expect_millicpus("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n", 1000);
   /* Controllers whose names begin alike are others. */
-  write_text("proc/self/cgroup", "4:cpuset,cpuacct:/docker/x\n");
-  assert_int_equal(kdl_host_cgroup_millicpus(root), 0);
+  expect_millicpus("proc/self/cgroup", "4:cpuset,cpuacct:/docker/x\n", 0);
 }
 
 static kdl_host_thread_limits limits_with(const char *name, const char *value) {

@@ -80,7 +80,7 @@ class Table:
 def rename_code(text, path, table):
     """Identifiers of C and C++; whether one is a member is known by what stands before it, or by the struct around it."""
     tokens = TOKENS.findall(text)
-    out, last, depth, structs = [], "", 0, []
+    out, last, structs = [], "", []
     for index, token in enumerate(tokens):
         if token == "{":
             before = "".join(tokens[max(0, index - 60):index]).rstrip()
@@ -101,20 +101,19 @@ def rename_paths(text, path, files):
     for old, new in files.items():
         names = [(old, new)]
         folder = os.path.dirname(path)
-        if os.path.basename(path) in ("CMakeLists.txt",) or path.endswith((".cmake", ".md", ".py", ".sh")):
+        if path.endswith(("CMakeLists.txt", ".cmake", ".md", ".py", ".sh")):
             while folder:
                 if old.startswith(folder + "/") and new.startswith(folder + "/"):
                     names.append((old[len(folder) + 1:], new[len(folder) + 1:]))
                     break
                 folder = os.path.dirname(folder)
         for was, becomes in names:
-            text = re.sub(rf"(?<![\w./-]){re.escape(was)}(?![\w-]|\.\w)", becomes, text)
-            text = re.sub(rf"(?<=\.\./){re.escape(was)}(?![\w-]|\.\w)", becomes, text)
+            text = re.sub(rf"(?:(?<![\w./-])|(?<=\.\./)|(?<=}}/)){re.escape(was)}(?![\w-]|\.\w)", becomes, text)
     return text
 
 
 def check(table, texts):
-    """New names that are in use already, and old ones that nobody uses."""
+    """New names that are in use already, and old ones that are not in use."""
     used, by_file = collections.Counter(), {}
     for path, text in texts.items():
         words = WORD.findall(text)
@@ -123,14 +122,14 @@ def check(table, texts):
             used.update(set(words))
     for old, new in table.everywhere.items():
         if not used[old] and not any(old in words for words in by_file.values()):
-            table.problems.append(f"global {old}: nobody uses it")
+            table.problems.append(f"global {old}: not in use")
         if used[new] and new not in table.everywhere:
             table.problems.append(f"global {old}: {new} is in use already")
     for (kind, old), rows in table.scoped.items():
         for place, new in rows.items():
             held = [path for path in texts if path.endswith(CODE) and (not place or path == place or path.startswith(place.rstrip("/") + "/"))]
             if not any(old in by_file[path] for path in held):
-                table.problems.append(f"{kind} {old} {place}: nobody uses it there")
+                table.problems.append(f"{kind} {old} {place}: not in use there")
             if any(new in by_file[path] and (kind, new) not in table.scoped for path in held) and kind != "member":
                 table.problems.append(f"{kind} {old} {place}: {new} is in use there already")
     for old, new in table.files.items():

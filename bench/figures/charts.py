@@ -171,12 +171,28 @@ def sequence(data):
 
 # ---- matmul -------------------------------------------------------------------------------------
 
+def ratio_scale(left, right, least, most):
+    """Where a ratio is on a logarithmic axis; those beyond it are at its ends."""
+    low, high = math.log(least), math.log(most)
+    return lambda ratio: left + (math.log(min(max(ratio, least), most)) - low) / (high - low) * (right - left)
+
+
+def ratio_ticks(out, place, top, ticks):
+    for tick in ticks:
+        out.line(place(tick), top, place(tick), out.y, "grid" if tick != 1 else "s-driver")
+        out.text(place(tick), out.y + 18, f"{tick:g}", "soft mid")
+    out.y += 30
+
+
+def geometric_mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
 def matmul(epyc, xeon):
     out = Drawing("Matrix products: libkdl and oneDNN", "oneDNN's time over libkdl's, packed weights; a dot is a shape (21 each), the bar their "
                   "geometric mean. To the right of 1 libkdl is faster.")
     left, right = 186, WIDTH - MARGIN - 62
-    low, high = math.log(0.6), math.log(3.2)
-    place = lambda ratio: left + (math.log(min(max(ratio, 0.6), 3.2)) - low) / (high - low) * (right - left)
+    place = ratio_scale(left, right, 0.6, 3.2)
     top = out.y + 6
     out.y += 6
     for data, machine in ((epyc, "AMD EPYC, Zen 4"), (xeon, "Intel Xeon, AMX")):
@@ -188,7 +204,7 @@ def matmul(epyc, xeon):
                 groups.setdefault((row["type"], row["threads"]), []).append(row)
         for (kind, threads), rows in groups.items():
             counted = [row for row in rows if threads == 1 or min(map(int, row["shape"].split("x"))) >= 768]
-            mean = math.exp(sum(math.log(row["ratio"]) for row in counted) / len(counted))
+            mean = geometric_mean([row["ratio"] for row in counted])
             label = f"{kind}, {'1 core' if threads == 1 else f'all {threads} cores'}"
             out.text(left - 10, out.y + 17, label, "end")
             out.line(left, out.y + 12, right, out.y + 12)
@@ -200,10 +216,7 @@ def matmul(epyc, xeon):
             out.text(WIDTH - MARGIN, out.y + 17, f"{mean:.2f}", "end")
             out.y += 30
         out.y += 6
-    for tick in (0.7, 1, 1.5, 2, 3):
-        out.line(place(tick), top, place(tick), out.y, "grid" if tick != 1 else "s-driver")
-        out.text(place(tick), out.y + 18, f"{tick:g}", "soft mid")
-    out.y += 30
+    ratio_ticks(out, place, top, (0.7, 1, 1.5, 2, 3))
     out.keys([("offload", "0.98 or more"), ("bad", "less"), ("kdl", "geometric mean")])
     out.paragraph("All cores: the bar is of the squares from 768 on. Below, oneDNN's threads wait for each other by spinning, which on this virtual "
                   "machine takes many times as long as the work. Dots beyond the scale lie at its end.")
@@ -214,8 +227,7 @@ def matmul_threads(data):
     out = Drawing("Matrix products by number of threads: libkdl and PyTorch", "PyTorch's time over libkdl's; a dot is a shape, the bar their "
                   "geometric mean. To the right of 1 libkdl is faster.")
     left, right = 150, WIDTH - MARGIN - 110
-    low, high = math.log(0.4), math.log(6)
-    place = lambda ratio: left + (math.log(min(max(ratio, 0.4), 6)) - low) / (high - low) * (right - left)
+    place = ratio_scale(left, right, 0.4, 6)
     out.text(WIDTH - MARGIN - 52, out.y + 14, "packed", "soft end")
     out.text(WIDTH - MARGIN, out.y + 14, "plain", "soft end")
     out.y += 22
@@ -229,14 +241,11 @@ def matmul_threads(data):
         for weights, style, column in (("plain", "offload", 0), ("packed", "kdl", 52)):
             for row in rows:
                 out.dot(place(row[weights]), out.y + 12, style, f"{row['shape']}, {weights}: {row[weights]:.2f}", 4)
-            mean = math.exp(sum(math.log(row[weights]) for row in rows) / len(rows))
+            mean = geometric_mean([row[weights] for row in rows])
             out.rect(place(mean) - 1.5, out.y + 1, 4, 22, style, f"{weights}, geometric mean {mean:.2f}")
             out.text(WIDTH - MARGIN - column, out.y + 17, f"{mean:.2f}", "end")
         out.y += 28
-    for tick in (0.5, 1, 2, 4):
-        out.line(place(tick), top, place(tick), out.y, "grid" if tick != 1 else "s-driver")
-        out.text(place(tick), out.y + 18, f"{tick:g}", "soft mid")
-    out.y += 30
+    ratio_ticks(out, place, top, (0.5, 1, 2, 4))
     out.keys([("kdl", "packed weights"), ("offload", "plain weights")])
     out.paragraph("16 threads: sixteen shapes; 8: ten of them; 2 and 1: eight. Virtual CPUs: one thread varied twofold within the run. Dots beyond the scale lie at its end.")
     return out
@@ -337,8 +346,7 @@ def latency(data):
     out = Drawing("A selection that is remembered, and accesses to memory", "kdl_select again, and loads that each wait for the one before, along a random "
                   "cycle of lines that fits the cache. Medians with 95% intervals; the axis is logarithmic.")
     left, right = 206, WIDTH - MARGIN - 76
-    low, high = math.log(1), math.log(400)
-    place = lambda ns: left + (math.log(min(max(ns, 1), 400)) - low) / (high - low) * (right - left)
+    place = ratio_scale(left, right, 1, 400)
     for machine in data["machines"]:
         out.y += 8
         out.text(MARGIN, out.y + 16, machine["hardware"], "name")

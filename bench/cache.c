@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What it takes from kdl_sym to a kernel that is loaded, where the image is bitcode: out of the
- * cache, beside the same image ready-made in the library, and by linking.
+ * cache, next to the same image ready-made in the library, and by linking.
  *
  *     bench_cache [BLOCKS]
  *     bench_cache --once small|large cached|ready      nanoseconds of the first use in a process
@@ -25,11 +25,11 @@ enum { limit_data = 1 << 20, ukernel_count = 20, processes = 40, linkings = 10 }
 
 typedef enum { way_cached, way_ready, way_linked } way;
 
-/* One library twice: as bitcode, with others beside it, and as what that is linked to. */
+/* One library twice: as bitcode, with other bitcode images, and as what that is linked to. */
 typedef struct {
   const char *name;
   size_t caller_size, image_size; /* at least */
-  size_t ukernel_size;            /* of each bitcode image beside; 0: there are none */
+  size_t ukernel_size;            /* of each further bitcode image; 0: there are none */
   bool is_fake;
   void *libraries[2]; /* bitcode, ready-made */
   size_t sizes[2];
@@ -152,7 +152,7 @@ static void measure_subject(const char *self, const subject *its, size_t blocks)
     run.ns[way_cached][i] = use_once(its, way_cached);
     run.ns[way_ready][i] = use_once(its, way_ready);
   }
-  printf("%s: bitcode of %zu bytes, %d of %zu bytes beside it\n", its->name, its->caller_size,
+  printf("%s: bitcode of %zu bytes, %d of %zu bytes next to it\n", its->name, its->caller_size,
          its->ukernel_size ? ukernel_count : 0, its->ukernel_size);
   print_row("ready-made image", bench_summarise(&run, way_ready));
   print_row("from the cache", bench_summarise(&run, way_cached));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * From nothing to a queue on a device of a fake driver, once, for callgrind: what it costs beside
+ * From nothing to a queue on a device of a fake driver, once, for callgrind: what it costs next to
  * the driver to find the device and to make the first queue on it.
  *
  *     bench_cold cuda

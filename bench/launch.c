@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a launch costs once the kernel is bound: on a driver that does nothing, beside a direct call
- * of the driver's function pointer with its 11 arguments; and on the host, beside a plain call of
- * the same function, a call through an IFUNC, and an empty target region of OpenMP, which goes
- * through LLVM's offload runtime.
+ * What a launch costs once the kernel is bound: on a driver that does nothing, next to a direct
+ * call of the driver's function pointer with its 11 arguments; and on the host, next to a plain
+ * call of the same function, a call through an IFUNC, and an empty target region of OpenMP, which
+ * goes through LLVM's offload runtime.
  *
  *     bench_launch [BLOCKS]          times
  *     bench_launch --count N direct|launch|default|anew|call|items    N of one kind, for callgrind

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * From bytes to a kernel on the fake CUDA driver, over and over, for callgrind: what each step
- * costs beside the driver.
+ * costs next to the driver.
  *
  *     bench_load N              a library of one image
  *     bench_load N FILE KERNEL  the library in FILE

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""kdl-matmul.offload beside IREE on the same shapes, in turns.
+"""kdl-matmul.offload next to IREE on the same shapes, in turns.
 
     python3 -m venv iree && iree/bin/pip install iree-base-compiler iree-base-runtime
     bench/matmul_iree.py --iree=iree/bin --kdl=build/bin/kdl --json=iree.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""matmul_scale.py --loop=matmul_loop.so --library=kdl-matmul.offload: products over numbers of threads, beside PyTorch.
+"""matmul_scale.py --loop=matmul_loop.so --library=kdl-matmul.offload: products over numbers of threads, next to PyTorch.
 
 libkdl and PyTorch run in processes of their own, one of each per number of threads, and take turns: a block of one, a block of the other.
 The median of the blocks is given, in GFLOP/s (int8: GOP/s). "packed" has weights packed before, "plain" has them as they lie; PyTorch is

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recorded sequences of libkdl beside NVIDIA Warp's graphs and IREE's command buffers, in turns.
+"""Recorded sequences of libkdl next to NVIDIA Warp's graphs and IREE's command buffers, in turns.
 
     python3 -m venv peers && peers/bin/pip install warp-lang iree-base-compiler iree-base-runtime
     peers/bin/python bench/sequence_peers.py --kdl=build/bin/kdl --device=cpu

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * libkdl beside the CUDA driver itself, LLVM's liboffload and the CUDA runtime, in one process, on
+ * libkdl next to the CUDA driver itself, LLVM's liboffload and the CUDA runtime, in one process, on
  * one GPU, with one cubin: launches that are queued, launches that are waited for, loading a
  * module; and in processes of their own, the way from nothing to a first result.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* LLVM's own reader and its compatibility check behind C functions, to be timed beside ours: in a
+/* LLVM's own reader and its compatibility check behind C functions, to be timed next to ours: in a
  * shared object of its own, kdl_peer_llvm.so, since it is C++ and brings libLLVM with it. */
 #ifndef KDL_BENCH_PEERS_LLVM_H
 #define KDL_BENCH_PEERS_LLVM_H

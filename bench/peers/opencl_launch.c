@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * libkdl beside OpenCL itself, in one process, on one device: launches that repeat the last one,
+ * libkdl next to OpenCL itself, in one process, on one device: launches that repeat the last one,
  * launches in which one argument differs, and kernels with more and fewer arguments.
  *
  *     bench_opencl_launch [BLOCKS]      at least 30 of them

@@ -37,8 +37,8 @@ const char *peer_error(void) {
 }
 
 void *peer_symbol(const char *path, const char *name) {
-  /* NOLINTBEGIN(clang-analyzer-optin.taint.GenericTaint): a file beside the program is as good as
-   * the program. */
+  /* NOLINTBEGIN(clang-analyzer-optin.taint.GenericTaint): a file in the folder of the program is as
+   * good as the program. */
   void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   /* NOLINTEND(clang-analyzer-optin.taint.GenericTaint) */
   void *symbol = object ? dlsym(object, name) : NULL;

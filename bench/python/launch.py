@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """launch.py LIBRARY [--loop=loop.so] [--tvm=tvm_saxpy.so] [--stream=default|own] [--blocks=N]: what a launch of four arguments costs
-from Python, beside other packages.
+from Python, next to other packages.
 
 LIBRARY holds saxpy for this GPU, as `kdl cc examples/kernels/saxpy.c --targets=sm_90 -o saxpy.offload` makes it. The ways take turns,
 a block of launches each, in a loop that holds the call itself, and wait for the GPU outside of what is timed; the median of the blocks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""matmul.py [--sizes=64,256,1024] [--threads=N] [--blocks=N] [--loop=matmul_loop.so]: products of NumPy's matrices in float32, beside
+"""matmul.py [--sizes=64,256,1024] [--threads=N] [--blocks=N] [--loop=matmul_loop.so]: products of NumPy's matrices in float32, next to
 NumPy's own, and in types that NumPy multiplies without a BLAS.
 
 The ways take turns, a block each; the median of the blocks is given. Set OPENBLAS_NUM_THREADS to the same number of threads for NumPy.

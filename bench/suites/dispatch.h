@@ -24,7 +24,7 @@ kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
 /* What the processes run; they return the exit code. */
 int cold_child(const char *folder, const char *peer_name, const char *mode);
 
-/* libkdl beside each of the others, by blocks[peer][block]. */
+/* libkdl next to each of the others, by blocks[peer][block]. */
 void dispatch_compare(const dispatch_request *request, const char *mode, const peer_list *peers,
                       const double *const *blocks, size_t count, bench_results *results);
 

@@ -32,7 +32,8 @@ bool suite_object_find(const char *name, char out_path[PATH_MAX]) {
     if (is_object_in(self, (size_t)length - 1, below[i], name, out_path))
       return true;
   }
-  return peer_fail("found no kdl_peer_%s.so beside the program or along KDL_BENCH_PEER_PATH", name);
+  return peer_fail(
+      "found no kdl_peer_%s.so in the folder of the program or along KDL_BENCH_PEER_PATH", name);
 }
 
 const llvm_peer *suite_llvm(void) {

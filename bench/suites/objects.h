@@ -9,8 +9,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* kdl_peer_NAME.so: along KDL_BENCH_PEER_PATH, beside the program, in ../lib and ../lib/kdl from
- * there. False where there is none; peer_error() says so. */
+/* kdl_peer_NAME.so: along KDL_BENCH_PEER_PATH, in the folder of the program, in ../lib and
+ * ../lib/kdl from there. False where there is none; peer_error() says so. */
 bool suite_object_find(const char *name, char out_path[PATH_MAX]);
 
 /* LLVM's functions; NULL where the object is missing or cannot be loaded. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What opening a library costs per image, beyond a loop that only touches each header, and beside
+ * What opening a library costs per image, beyond a loop that only touches each header, and next to
  * LLVM's own reader.
  *
  * Version 1 headers lie between the images, so the loop is the floor: one page fault (mapping) or

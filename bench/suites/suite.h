@@ -47,7 +47,8 @@ int suite_child(const char *const words[], size_t count);
  * runtime is not for this process. NULL where there is none; peer_error() says why. */
 const peer *suite_peer_find(const char *name);
 
-/* The same to be run; opens kdl_peer_NAME.so: along KDL_BENCH_PEER_PATH, beside the program, in
+/* The same to be run; opens kdl_peer_NAME.so: along KDL_BENCH_PEER_PATH, in the folder of the
+ * program, in
  * ../lib and ../lib/kdl from there. */
 const peer *suite_peer_open(const char *name);
 

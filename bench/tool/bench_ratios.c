@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Tables of what was measured beside peers: a row for each thing, our time, and how many times it
+/* Tables of what was measured next to peers: a row for each thing, our time, and how many times it
  * each peer takes. */
 #include "bench.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl bench: what each layer of a dispatch costs, here and beside others. */
+/* kdl bench: what each layer of a dispatch costs, here and next to others. */
 #include "bench.h"
 #include "measure/progress.h"
 #include "suites/kernels/kernels.h"
@@ -32,7 +32,7 @@ static const suite suites[] = {
     {"scale", 0, suite_scale},
     {"sequence", 0, suite_sequence},
 };
-/* Those that are measured beside other libraries, with options of their own. */
+/* Those that are measured next to other libraries, with options of their own. */
 static const suite matmul = {"matmul", 0, NULL};
 static const suite kernels = {"kernels", 0, NULL};
 #define SUITE_NAMES                                                                                \
@@ -229,7 +229,7 @@ static kdl_status run_dispatch(const cli_args *args, const suite *what, bench_re
   return status;
 }
 
-static kdl_status run_beside(const cli_args *args, const suite *what, bench_results *results) {
+static kdl_status run_with_peers(const cli_args *args, const suite *what, bench_results *results) {
   static const char *const others[] = {"cold", "warm", "grid", "block", "arg", NULL};
   static const char *const not_matmul[] = {"device", "sizes", "kernels", NULL};
   static const char *const not_kernels[] = {"types", "weights", "shapes", NULL};
@@ -311,7 +311,7 @@ static kdl_status measure_suite(const cli_args *args, const suite *what, bench_r
   process_save_environment();
   results->machine.pinned = -1;
   bench_machine_describe(&results->machine);
-  KDL_TRY((what == &matmul || what == &kernels ? run_beside
+  KDL_TRY((what == &matmul || what == &kernels ? run_with_peers
            : what->run                         ? run_plain_suite
                                                : run_dispatch)(args, what, results));
   bench_machine_finish(&results->machine);

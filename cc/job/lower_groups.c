@@ -39,10 +39,11 @@ static cc_location barrier_location(const cc_kernels *kernels) {
 kdl_status cc_lower_groups(cc_job *job, const char *items, const char *out_path) {
   char program[PATH_MAX];
   if (!kdl_linker_path(program))
-    return cc_error_at(job, barrier_location(&job->kernels),
-                       "work-items wait for one another here (__gpu_sync_threads), for which "
-                       "images for CPUs need kdl-ld: found none beside this program, in KDL_LD or "
-                       "where it is installed; " KDL_LINKER_HOW);
+    return cc_error_at(
+        job, barrier_location(&job->kernels),
+        "work-items wait for one another here (__gpu_sync_threads), for which "
+        "images for CPUs need kdl-ld: found none in the folder of this program, in KDL_LD or "
+        "where it is installed; " KDL_LINKER_HOW);
   kdl_string_list words = {.arena = &job->arena};
   cc_add_words(&words, CC_WORDS(program, "--groups"));
   kdl_string_list_append_format(&words, "--caller=%s", items);

@@ -103,8 +103,9 @@ static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
   bool is_found = cli_program_file("../include", path);
   const char *header = is_found ? xarena_format(arena, "%s/kdl/kernel.h", path) : "kdl/kernel.h";
   if (!is_found || access(header, R_OK) != 0)
-    return kdl_fail(KDL_IO, "%s: found no such file, expected libkdl's headers beside the program",
-                    header);
+    return kdl_fail(
+        KDL_IO, "%s: found no such file, expected libkdl's headers in the folder of the program",
+        header);
   *out_folder = xarena_format(arena, "%s", path);
   return KDL_OK;
 }

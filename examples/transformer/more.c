@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a transformer block takes beside the kernels of examples/kernels. */
+/* What a transformer block takes besides the kernels of examples/kernels. */
 #include <kdl/kernel.h>
 
 /* y, of n rows and m columns, is x with rows and columns exchanged. */

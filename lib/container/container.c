@@ -381,7 +381,7 @@ kdl_status kdl_container_parse(kdl_container *container, const kdl_parse_context
   kdl_status status = KDL_OK;
   const char *known = head_size ? "unknown first bytes" : "an empty file";
   if (head_size >= 4 && memcmp(head, "HIPK", 4) == 0)
-    known = "unknown first bytes (a marker of rocm-kpack: the code is in a .kpack file beside)";
+    known = "unknown first bytes (a marker of rocm-kpack: the code is in a .kpack file)";
   if (file == KDL_FILE_ZIP)
     known = "a zip archive (kdl check and kdl thin read its members, others take them unpacked)";
   const bool is_coff = kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, head_size);

@@ -291,12 +291,12 @@ static void push_idle_state(kdl_sequence *sequence, kdl_state *state) {
   sequence->idle = state;
 }
 
-/* `spare` is an idle state of another queue, or NULL. */
-static kdl_status acquire_other_state(kdl_sequence *sequence, kdl_state *spare, const void *queue,
+/* `idle` is an idle state of another queue, or NULL. */
+static kdl_status acquire_other_state(kdl_sequence *sequence, kdl_state *idle, const void *queue,
                                       kdl_state **out_state) {
   kdl_lock(&sequence->lock);
-  if (spare)
-    push_idle_state(sequence, spare);
+  if (idle)
+    push_idle_state(sequence, idle);
   kdl_state *state = pop_idle_state(sequence, queue, sequence->state_count < max_cached_states);
   if (!state)
     ++sequence->state_count;

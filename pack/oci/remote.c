@@ -73,10 +73,11 @@ static kdl_status run_registry_program(const kdl_string_list *line, int fd, uint
   if (line->failed)
     cli_out_of_memory();
   if (!cli_program_file("kdl-registry", path) || access(path, X_OK) != 0)
-    return kdl_fail(KDL_UNSUPPORTED,
-                    "kdl-registry not found, expected it beside this program: it speaks to "
-                    "registries, and is built where libcurl is (Debian: libcurl4-openssl-dev); "
-                    "folders, as oci:DIR, need none");
+    return kdl_fail(
+        KDL_UNSUPPORTED,
+        "kdl-registry not found, expected it in the folder of this program: it speaks to "
+        "registries, and is built where libcurl is (Debian: libcurl4-openssl-dev); "
+        "folders, as oci:DIR, need none");
   const kdl_subprocess subprocess = {.path = path,
                                      .arguments = line->items,
                                      .environment = (const char *const *)environ,

@@ -197,15 +197,15 @@ static kdl_status write_split_files(split_state *work) {
 static kdl_status write_split_folder(split_state *work, const char *output) {
   char target[PATH_MAX];
   KDL_TRY(kdl_folder_resolve(output, "make the folder", target));
-  char *beside = (char *)(uintptr_t)xarena_format(&work->plan.arena, "%s.kdl-XXXXXX", target);
-  if (!temp_folder_create(beside))
-    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot make the folder: %s", beside,
+  char *temp_path = (char *)(uintptr_t)xarena_format(&work->plan.arena, "%s.kdl-XXXXXX", target);
+  if (!temp_folder_create(temp_path))
+    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot make the folder: %s", temp_path,
                     strerror(errno));
   mode_t mask = umask(0);
   umask(mask);
-  work->folder = beside;
+  work->folder = temp_path;
   kdl_status status = write_split_files(work);
-  if (status == KDL_OK && (chmod(beside, 0777 & ~mask) != 0 || rename(beside, target) != 0))
+  if (status == KDL_OK && (chmod(temp_path, 0777 & ~mask) != 0 || rename(temp_path, target) != 0))
     status = kdl_fail(KDL_IO, "%s: cannot rename the folder to it: %s", target,
                       errno == ENOTEMPTY || errno == EEXIST
                           ? "found a folder with files in it, expected none or an empty one"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Kernels beside those of other compilers and runtimes. Each runtime of the CPU is in a process of
+ * Kernels next to those of other compilers and runtimes. Each runtime of the CPU is in a process of
  * its own, with as many threads as are measured: two OpenCL drivers and OpenMP in one would share
  * CPUs, symbols and faults. The processes are told in turn to launch; while one does, the others
  * are stopped, so that no thread of theirs looks for work. On a GPU all images are in one process.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl bench kernels: the example kernels and those with barriers, as compiled by kdl cc, beside the
- * same kernels of other compilers and runtimes. */
+/* kdl bench kernels: the example kernels and those with barriers, as compiled by kdl cc, next to
+ * the same kernels of other compilers and runtimes. */
 #ifndef KDL_BENCH_SUITES_KERNELS_H
 #define KDL_BENCH_SUITES_KERNELS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The matrix multiplication of kdl-matmul.offload beside oneDNN and OpenBLAS, and beside the peak
+ * The matrix multiplication of kdl-matmul.offload next to oneDNN and OpenBLAS, and next to the peak
  * of the core, all in interleaved blocks of one process. Every library multiplies the same small
  * integers, of which every sum is exact in every type: their results must agree bit by bit before
  * anything is measured.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl bench matmul: the multiplication of matrices that comes with libkdl, beside others. */
+/* kdl bench matmul: the multiplication of matrices that comes with libkdl, next to others. */
 #ifndef KDL_BENCH_SUITES_MATMUL_H
 #define KDL_BENCH_SUITES_MATMUL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* On CUDA, beside the driver's graphs as a program that knows them would use them. The entry points
- * are those that libkdl found; the wait is the one that it uses. */
+/* On CUDA, next to the driver's graphs as a program that knows them would use them. The entry
+ * points are those that libkdl found; the wait is the one that it uses. */
 #include "cuda_graph.h"
 
 #include "measure/must.h"
@@ -205,7 +205,7 @@ void sequence_cuda_end(sequence_cuda *cases) {
 /* ------------------------------------------------------------------------------------------ */
 /* First runs                                                                                   */
 
-/* A finished sequence makes its graph when it is first run: beside the calls that this takes. What
+/* A finished sequence makes its graph when it is first run: next to the calls that this takes. What
  * comes before and behind is not timed. */
 static double time_first_run(sequence_subject *subject) {
   kdl_sequence *sequence = sequence_record(subject);

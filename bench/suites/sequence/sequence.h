@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sequences: what a replay costs beside launches, direct calls, and the driver's own graphs. */
+/* Sequences: what a replay costs next to launches, direct calls, and the driver's own graphs. */
 #ifndef KDL_BENCH_SUITES_SEQUENCE_SEQUENCE_H
 #define KDL_BENCH_SUITES_SEQUENCE_SEQUENCE_H
 
@@ -45,7 +45,7 @@ typedef kdl_status sequence_measure(sequence_subject *subject, const char *prefi
 sequence_measure sequence_measure_host;
 sequence_measure sequence_measure_cuda;
 
-/* Forty launches of a kernel that works, beside direct calls of the same function. */
+/* Forty launches of a kernel that works, next to direct calls of the same function. */
 kdl_status sequence_measure_work(kdl_device *device, kdl_queue *queue, kdl_library *lib,
                                  size_t blocks, bench_results *results);
 

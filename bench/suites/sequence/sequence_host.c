@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* On the host, beside a loop that calls the kernel's function: what a program has that was written
+/* On the host, next to a loop that calls the kernel's function: what a program has that was written
  * for it. */
 #include "sequence.h"
 

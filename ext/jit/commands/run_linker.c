@@ -157,9 +157,10 @@ kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *devic
                           .library_count = piped->data != NULL};
   *out_result = (cli_link_result){.report = {.error = ""}};
   if (!kdl_linker_path(linker))
-    return kdl_fail(KDL_UNSUPPORTED,
-                    "kdl-ld not found, expected it beside this program or in KDL_LD: it links "
-                    "bitcode; " KDL_LINKER_HOW);
+    return kdl_fail(
+        KDL_UNSUPPORTED,
+        "kdl-ld not found, expected it in the folder of this program or in KDL_LD: it links "
+        "bitcode; " KDL_LINKER_HOW);
   kdl_status status = kdl_container_verified_bytes(
       kdl_library_container(job->input->lib), (uint32_t)image, &what.caller, &what.caller_size);
   if (status == KDL_BAD_FILE)

@@ -57,16 +57,16 @@ typedef struct amx_form {
   int two_halves, two_vectors, streams_lhs, streams_rhs, unsigned_lhs;
 } amx_form;
 
-/* An action for each tile of sums; `beside` is the distance from the first to the second. */
-#define AMX_EACH_SUM(form, action, c, row, beside)                                                 \
+/* An action for each tile of sums; `next` is the distance from the first to the second. */
+#define AMX_EACH_SUM(form, action, c, row, next)                                                   \
   do {                                                                                             \
     action(0, c, row);                                                                             \
     if ((form).two_vectors)                                                                        \
-      action(1, (c) + (beside), row);                                                              \
+      action(1, (c) + (next), row);                                                                \
     if ((form).two_halves)                                                                         \
       action(2, (c) + amx_rows * (row), row);                                                      \
     if ((form).two_halves && (form).two_vectors)                                                   \
-      action(3, (c) + amx_rows * (row) + (beside), row);                                           \
+      action(3, (c) + amx_rows * (row) + (next), row);                                             \
   } while (0)
 #define AMX_CLEAR(tile, c, row) _tile_zero(tile)
 #define AMX_LOAD(tile, from, row, streams)                                                         \

@@ -168,7 +168,7 @@ FailureOr<std::string> kdl::findMatmulKernels(StringRef kernel, const UkernelSou
                                               std::string &why) {
   std::string path = findLibrary("kdl-matmul.offload");
   if (path.empty()) {
-    why = "found no kdl-matmul.offload beside the library of microkernels";
+    why = "found no kdl-matmul.offload in the folder of the microkernels";
     return failure();
   }
   Search search;

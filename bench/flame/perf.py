@@ -7,15 +7,13 @@
 Neighbouring functions of one shared object are one frame, named by the object and the first of them. Times are CPU
 time for each run of a mode. FLAME.json is as run.py's.
 """
-import argparse
 import os
-import pathlib
 import re
 import subprocess
 import tempfile
 import time
 
-from run import cpu_name, fold, json_text
+from run import argument_parser, fold, write_results
 
 MODES = {"run_cold": "cold", "run_load": "warm"}
 FREQUENCY = 1999
@@ -71,20 +69,9 @@ def sort(node, least):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build")
-    parser.add_argument("library")
-    parser.add_argument("image")
-    parser.add_argument("--device", default="opencl")
-    parser.add_argument("--peers", default="kdl,opencl")
-    parser.add_argument("--processes", type=int, default=5)
-    parser.add_argument("--loads", type=int, default=20)
-    parser.add_argument("--hardware", default="")
-    parser.add_argument("--folded")
-    parser.add_argument("-o", dest="output", required=True)
-    args = parser.parse_args()
+    args = argument_parser(__doc__.splitlines()[0], "opencl", "kdl,opencl", processes=5, loads=20).parse_args()
     peers, folded = [], []
-    for peer in args.peers.split(","):
+    for peer in args.peers:
         program = [f"{args.build}/bin/bench_flame", peer, args.device, args.library, args.image, str(args.loads), "0"]
         subprocess.run(program, check=True, stdout=subprocess.DEVNULL)  # fills caches of compiled programs
         trees = {mode: {"ns": 0, "children": []} for mode in ("cold", "warm")}
@@ -103,11 +90,9 @@ def main():
             row["modes"][mode] = {"runs": runs[mode], "tree": sort(tree, tree["ns"] * 0.004)}
             fold(tree, [peer, mode], folded)
         peers.append(row)
-    result = {"schema": "kdl-flame-1", "date": time.strftime("%Y-%m-%d", time.gmtime()), "hardware": args.hardware or cpu_name(),
+    result = {"schema": "kdl-flame-1", "date": time.strftime("%Y-%m-%d", time.gmtime()), "hardware": args.hardware,
               "device": args.device, "processes": args.processes, "sampled": FREQUENCY, "device_ns": None, "peers": peers}
-    pathlib.Path(args.output).write_text(json_text(result), encoding="utf-8")
-    if args.folded:
-        pathlib.Path(args.folded).write_text("\n".join(folded) + "\n", encoding="utf-8")
+    write_results(args, result, folded)
 
 
 if __name__ == "__main__":

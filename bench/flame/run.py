@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs bench_flame under libkdl_flame.so, peer by peer in turns, and writes the nested times.
 
-    bench/flame/run.py BUILD LIBRARY IMAGE --device=cuda:0 --peers=kdl,driver,liboffload,cudart -o FLAME.json
+    bench/flame/run.py BUILD LIBRARY IMAGE --device=cuda:0 --peers=kdl,driver,liboffload,cudart,mlir -o FLAME.json
 
 Of each mode the run whose time is the median is kept: of the processes for `cold`, of all loads for
 `warm`, of all launches for `hot`. As many processes run without the library and give the times as a
@@ -52,7 +52,7 @@ def is_call(name):
     """A call of a library or of the system, and no mark of the program or of libkdl."""
     word = name.split(" ")[0]
     return word.endswith("()") or (
-        word.lstrip("_")[:2] in ("cu", "ol", "cl") and any(letter.isupper() for letter in word))
+        word.lstrip("_")[:2] in ("cu", "ol", "cl", "mg") and any(letter.isupper() for letter in word))
 
 
 def attach(frame, other):
@@ -190,20 +190,31 @@ def cpu_name():
     return platform.machine()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build")
-    parser.add_argument("library")
-    parser.add_argument("image")
-    parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--peers", default="kdl,driver,liboffload,cudart")
-    parser.add_argument("--processes", type=int, default=9)
-    parser.add_argument("--loads", type=int, default=100)
-    parser.add_argument("--launches", type=int, default=1000)
-    parser.add_argument("--hardware", default="")
-    parser.add_argument("--hold", action="store_true", help="another process has the GPU open meanwhile")
+def argument_parser(description, device, peers, processes, loads):
+    """What perf.py takes, too; the other parameters are defaults."""
+    parser = argparse.ArgumentParser(description=description)
+    for name in ("build", "library", "image"):
+        parser.add_argument(name)
+    parser.add_argument("--device", default=device)
+    parser.add_argument("--peers", default=peers, type=lambda words: words.split(","))
+    parser.add_argument("--processes", type=int, default=processes)
+    parser.add_argument("--loads", type=int, default=loads)
+    parser.add_argument("--hardware", default=cpu_name())
     parser.add_argument("--folded")
     parser.add_argument("-o", dest="output", required=True)
+    return parser
+
+
+def write_results(args, result, folded):
+    pathlib.Path(args.output).write_text(json_text(result), encoding="utf-8")
+    if args.folded:
+        pathlib.Path(args.folded).write_text("\n".join(folded) + "\n", encoding="utf-8")
+
+
+def main():
+    parser = argument_parser(__doc__.splitlines()[0], "cuda:0", "kdl,driver,liboffload,cudart,mlir", processes=9, loads=100)
+    parser.add_argument("--launches", type=int, default=1000)
+    parser.add_argument("--hold", action="store_true", help="another process has the GPU open meanwhile")
     args = parser.parse_args()
     environment = dict(os.environ)
     peers = {}
@@ -213,7 +224,7 @@ def main():
         if holder.stdout.readline().strip() != "True":
             sys.exit("run.py: --hold: found no CUDA driver that works")
     for turn in range(args.processes):
-        for peer in args.peers.split(","):
+        for peer in args.peers:
             if peer in peers and "error" in peers[peer]:
                 continue
             try:
@@ -228,7 +239,7 @@ def main():
     if holder:
         holder.communicate("")
     result = {"schema": "kdl-flame-1", "held": args.hold, "date": time.strftime("%Y-%m-%d", time.gmtime()),
-              "hardware": args.hardware or cpu_name(), "device": args.device, "processes": args.processes,
+              "hardware": args.hardware, "device": args.device, "processes": args.processes,
               "command": " ".join(["bench/flame/run.py", *sys.argv[1:]]), "device_ns": device_time(args),
               "quantiles": QUANTILES, "peers": []}
     folded = []
@@ -248,9 +259,7 @@ def main():
                                                "quantiles": quantiles(at["plain"][mode])}
             fold(drawn, [peer, mode], folded)
         result["peers"].append(row)
-    pathlib.Path(args.output).write_text(json_text(result), encoding="utf-8")
-    if args.folded:
-        pathlib.Path(args.folded).write_text("\n".join(folded) + "\n", encoding="utf-8")
+    write_results(args, result, folded)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 #
 #     bench/run_flame.sh BUILD RESULTS [SITE_PACKAGES]
 #
-# BUILD/flame holds what bench/flame/make.sh made. liboffload and the CUDA runtime take part where the loader finds them:
-# bench/run_cuda.sh says how. SITE_PACKAGES is a folder for kdl check. Returns 77 where there is no driver.
+# BUILD/flame holds what bench/flame/make.sh made. liboffload, the CUDA runtime and MLIR's CUDA wrapper take part where the loader finds them:
+# bench/run_cuda.sh and bench/flame/mlir_wrapper.sh describe how. SITE_PACKAGES is a folder for kdl check. Returns 77 where there is no driver.
 set -eu
 usage='usage: bench/run_flame.sh BUILD RESULTS [SITE_PACKAGES]'
 build=${1:?$usage}

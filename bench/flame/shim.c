@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Preloaded into a program, records when calls of libcuda, liboffload, the CUDA runtime and OpenCL
- * begin and end, and the system calls below them: LD_PRELOAD=libkdl_flame.so KDL_FLAME=FILE
- * PROGRAM.
+ * Preloaded into a program, records when calls of libcuda, liboffload, the CUDA runtime, MLIR's
+ * CUDA wrapper and OpenCL begin and end, and the system calls below them:
+ * LD_PRELOAD=libkdl_flame.so KDL_FLAME=FILE PROGRAM.
  *
  * The libraries are found by dlsym and cuGetProcAddress, so both hand out stubs in place of the
- * functions. A stub keeps the return address and puts its own there: it knows no signature.
+ * functions; MLIR's wrapper is linked with libcuda, so its table of imported functions gets them.
+ * A stub keeps the return address and puts its own there: it knows no signature.
  * System calls are those that libraries make through libc's functions; those that libc makes for
  * itself (the loader's mappings, fopen) are not seen. x86-64 alone.
  */
@@ -13,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -287,7 +289,7 @@ static bool begins_call(const char *name, const char *prefix) {
 
 static bool is_recorded(const char *name) {
   return begins_call(name, "cu") || begins_call(name, "cuda") || begins_call(name, "__cuda") ||
-         begins_call(name, "ol") || begins_call(name, "cl");
+         begins_call(name, "ol") || begins_call(name, "cl") || begins_call(name, "mgpu");
 }
 
 typedef int get_address(const char *name, void **function, int version, uint64_t flags,
@@ -306,8 +308,33 @@ static int get_stub(const char *name, void **function, int version, uint64_t fla
   return result;
 }
 
+typedef void *look_up(void *, const char *);
+
+/* Puts stubs into the slots of the functions of libcuda that an object is linked with. */
+static void record_imports(void *object, look_up *real) {
+  struct link_map *map;
+  if (dlinfo(object, RTLD_DI_LINKMAP, &map) != 0)
+    return;
+  const ElfW(Sym) *symbols = NULL;
+  const ElfW(Rela) *slots = NULL;
+  const char *names = NULL;
+  size_t size = 0;
+  for (const ElfW(Dyn) *at = map->l_ld; at->d_tag != DT_NULL; ++at) {
+    const void *address = (const void *)at->d_un.d_ptr;
+    symbols = at->d_tag == DT_SYMTAB ? address : symbols;
+    names = at->d_tag == DT_STRTAB ? address : names;
+    slots = at->d_tag == DT_JMPREL ? address : slots;
+    size = at->d_tag == DT_PLTRELSZ ? at->d_un.d_val : size;
+  }
+  for (size_t i = 0; i < size / sizeof *slots; ++i) {
+    const char *name = names + symbols[ELF64_R_SYM(slots[i].r_info)].st_name;
+    void *function = begins_call(name, "cu") ? real(object, name) : NULL;
+    if (function)
+      *(void **)(map->l_addr + slots[i].r_offset) = stub_of(name, function);
+  }
+}
+
 SHIM_EXPORT void *dlsym(void *restrict object, const char *restrict name) {
-  typedef void *look_up(void *, const char *);
   static look_up *_Atomic real_dlsym;
   if (!real_dlsym) {
     void *found = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
@@ -320,6 +347,8 @@ SHIM_EXPORT void *dlsym(void *restrict object, const char *restrict name) {
   void *function = real(object, name);
   if (!function)
     return NULL;
+  if (begins_call(name, "mgpu"))
+    record_imports(object, real);
   if (strncmp(name, "cuGetProcAddress", strlen("cuGetProcAddress")) == 0) {
     real_get_address = (get_address *)(uintptr_t)stub_of(name, function);
     return (void *)(uintptr_t)get_stub;

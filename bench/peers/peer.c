@@ -11,7 +11,7 @@
 
 static const peer *const peers[] = {
     &peer_kdl,    &peer_driver, &peer_driver_library, &peer_liboffload,
-    &peer_cudart, &peer_opencl, &peer_plain,
+    &peer_cudart, &peer_mlir,   &peer_opencl,         &peer_plain,
 };
 
 const peer *peer_find(const char *name) {

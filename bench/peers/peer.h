@@ -125,6 +125,7 @@ extern const peer peer_driver;         /* the CUDA driver, modules */
 extern const peer peer_driver_library; /* the CUDA driver, libraries */
 extern const peer peer_liboffload;
 extern const peer peer_cudart;
+extern const peer peer_mlir;   /* MLIR's CUDA wrapper */
 extern const peer peer_opencl; /* OpenCL itself */
 extern const peer peer_plain;  /* the host image, opened and called by hand */
 

@@ -13,7 +13,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Peers                                                                                        */
 
-static const char peer_names[] = "driver, driver-library, liboffload, cudart, opencl, plain, omp";
+static const char peer_names[] =
+    "driver, driver-library, liboffload, cudart, mlir, opencl, plain, omp";
 
 /* Those that are not part of the program; what they run on is all that is known of them. */
 static const peer object_peers[] = {{.name = "omp", .backend = "host"}};

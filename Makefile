@@ -21,7 +21,7 @@ ctest = scripts/ctest.sh $(1) --parallel $(shell echo $$(($(JOBS) + ($(JOBS) + 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help docs figures poster recording site setup build build-asan build-core build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
+.PHONY: help cli-docs docs figures poster recording setup build build-asan build-core build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
         build-kdl build-product begin packages packages-bench packages-demo packages-lint fetched
 
 help:  ## show this list
@@ -61,7 +61,10 @@ lint: packages-lint build  ## clang-format, clang-tidy, shellcheck
 format:  ## let clang-format write the layout
 	@scripts/lint.sh --format
 
-docs:  ## write the lists of commands and options into docs/cli.md, from the table of commands
+docs:  ## the documentation as web pages, in build/site; takes MkDocs Material from the Python index into build/site-venv
+	@scripts/site.py
+
+cli-docs:  ## write the lists of commands and options into docs/cli.md, from the table of commands
 	@$(call compile,default,cli-docs)
 
 poster:  ## a poster (A0), slides, an abstract and answers to questions, with their numbers from bench/results, in build/poster
@@ -70,9 +73,6 @@ poster:  ## a poster (A0), slides, an abstract and answers to questions, with th
 recording:  ## record the demo again for README, into docs/figures/demo.svg
 	@$(call compile,default,kdl)
 	@scripts/record-demo.py docs/figures/demo.svg
-
-site:  ## the documentation as web pages, in build/site; takes MkDocs Material from the Python index into build/site-venv
-	@scripts/site.py
 
 figures:  ## draw docs/figures from the data in bench/results
 	@python3 bench/figures/draw.py

@@ -3,7 +3,7 @@
 # options.sh PAGE DESCRIBE: the lists of commands and options on a page are those of the table of commands.
 set -euo pipefail
 "$2" "$1" - | diff "$1" - >&2 || {
-  echo "options: $1 differs (<) from what kdl-describe makes of it (>): 'make docs' writes it anew" >&2
+  echo "options: $1 differs (<) from what kdl-describe makes of it (>): 'make cli-docs' writes it again" >&2
   exit 1
 }
 echo "options: $1 has what the table of commands has"

@@ -30,7 +30,7 @@ run() {
   echo "$1 $2: exit $code after $(($(date +%s) - begin)) s" | tee -a "$results/log.txt"
   [ "$code" -eq 0 ] || failed=$code
 }
-hardware=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)
+hardware=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1 | sed 's/, /, driver /')
 run python3 "$here/flame/run.py" "$build" "$images/nothing.offload" "$images/nothing.cubin" --device=cuda:0 \
   --hardware="$hardware" -o "$results/flame.json" --folded="$results/flame.folded"
 run python3 "$here/flame/run.py" "$build" "$images/nothing.offload" "$images/nothing.cubin" --device=cuda:0 \

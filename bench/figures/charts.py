@@ -5,7 +5,7 @@ import math
 from svg import MARGIN, WIDTH, Drawing, duration, on, round_duration, text_width
 
 PEERS = (("kdl", "libkdl", "kdl"), ("driver", "the driver", "driver"), ("liboffload", "liboffload", "offload"),
-         ("cudart", "CUDA runtime", "cudart"))
+         ("cudart", "CUDA runtime", "cudart"), ("mlir", "MLIR's wrapper", "mlir"))
 PHASE_KINDS = {"process start": "none", "driver dlopen": "library", "driver init": "driver", "enumerate": "opencl",
                "context": "cuda", "open": "offload", "select": "kdl", "load": "system", "resolve": "part",
                "arguments": "none", "launch": "kdl", "synchronise": "offload", "process end": "step"}
@@ -25,9 +25,10 @@ def phases(data):
     out = Drawing("What a dispatch spends, phase by phase", "An NVIDIA H200, driver 580; one image, all in one run (kdl bench layers). "
                   "Medians; each block has its own scale.")
     left, right = 124, WIDTH - MARGIN - 84
+    peers = [peer for peer in PEERS if figure_of(data, f"layers/cold/{peer[0]}/total")]
     for mode, words in PHASE_MODES:
         found = {}
-        for peer, _, _ in PEERS:
+        for peer, _, _ in peers:
             prefix = f"layers/{mode}/{peer}/"
             found[peer] = {row["name"][len(prefix):]: row for row in data["figures"] if row["name"].startswith(prefix)}
         top = max(rows["total"]["median"] for rows in found.values())
@@ -35,7 +36,7 @@ def phases(data):
         out.text(MARGIN, out.y + 8, words, "name")
         out.y += 20
         seen = []
-        for peer, title, kind in PEERS:
+        for peer, title, kind in peers:
             x = left
             out.text(left - 8, out.y + 18, title, "end")
             parts = {name: row for name, row in found[peer].items() if name != "total" and row["median"] > 0}

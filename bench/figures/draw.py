@@ -20,7 +20,7 @@ import run  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS, FIGURES = ROOT / "bench" / "results", ROOT / "docs" / "figures"
 H200, HELD = "flame-h200-2026-11-17.json", "flame-h200-held-2026-11-17.json"
-CUDA_KEYS = ("step", "kdl", "offload", "cudart", "cuda", "system")
+CUDA_KEYS = ("step", "kdl", "offload", "cudart", "mlir", "cuda", "system")
 
 
 def register_gpu(data):
@@ -43,12 +43,12 @@ def flame_cold(alone, held):
 def flame_warm(data):
     return flame.draw(data, "From bytes to a kernel on an H200", f"{data['hardware']}. The process is warm, the image is in memory: "
                       "libkdl opens the library, chooses, loads and resolves; the others load and resolve the one image.", ("warm",),
-                      CUDA_KEYS[:5], "No system call is made. Hatched: within libcuda, which has no symbols.")
+                      CUDA_KEYS[:-1], "No system call is made. Hatched: within libcuda, which has no symbols.")
 
 
 def flame_hot(data):
     return flame.draw(data, "A launch and its wait on an H200", f"{data['hardware']}. An empty kernel that is loaded; marks included. "
-                      "Callers above what they call; hover for times.", ("hot",), CUDA_KEYS[:5],
+                      "Callers above what they call; hover for times.", ("hot",), CUDA_KEYS[:-1],
                       "No system call on this thread: libcuda writes the launch into memory of the device that is mapped. liboffload asks the driver to "
                       "block in waits (cuDevicePrimaryCtxSetFlags); the others spin.")
 

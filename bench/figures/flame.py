@@ -5,7 +5,7 @@ from svg import MARGIN, WIDTH, Drawing, duration, on, round_duration, text_width
 
 ROW = 25
 PEERS = {"kdl": "libkdl", "driver": "the driver, called directly", "liboffload": "LLVM's liboffload",
-         "cudart": "the CUDA runtime", "opencl": "OpenCL, called directly", "plain": "dlopen, dlsym and a call",
+         "cudart": "the CUDA runtime", "mlir": "MLIR's CUDA wrapper", "opencl": "OpenCL, called directly", "plain": "dlopen, dlsym and a call",
          "omp": "LLVM's OpenMP target region"}
 MODES = {"cold": "cold: a process from its start to its first result and its end",
          "warm": "warm: from bytes to a kernel, again", "hot": "hot: a launch of what is loaded, and the wait"}
@@ -68,6 +68,8 @@ def kind_of(node, peer, depth):
     word = name.lstrip("_")
     if word.startswith("cuda"):
         return "cudart"
+    if word.startswith("mgpu"):
+        return "mlir"
     if word[:2] in ("cu", "ol", "cl") and word[2:3].isupper():
         return {"cu": "cuda", "ol": "offload", "cl": "opencl"}[word[:2]]
     return "kdl" if peer == "kdl" and not name.startswith("process") and name != "arguments" else "step"
@@ -95,9 +97,11 @@ class Graph:
         self.children(node, x, y + ROW, depth + 1, kind)
 
     def label(self, candidates, x, y, width, kind):
-        """The first of them that fits; else the first in small letters, where that does."""
+        """The first of them that fits; else the first in small letters, where that does; else its beginning."""
         fits = [(words, "") for words in candidates if text_width(words) < width - 5]
         fits += [(words, " small") for words in candidates if text_width(words, 12) < width - 5]
+        cuts = (f"{candidates[0][:length]}…" for length in range(len(candidates[0]) - 1, 5, -1))
+        fits += [(words, " small") for words in cuts if text_width(words, 13.5) < width - 5][:1]
         if fits:
             words, size = fits[0]
             self.out.add(f'<text x="{x + 4:.1f}" y="{y + 17:.1f}" class="{kind}{size}" pointer-events="none">{words}</text>')
@@ -169,7 +173,7 @@ def any_hidden(node, peer, scale, depth=0):
 SAMPLED = {"step": "program", "kdl": "libkdl", "opencl": "libOpenCL, PoCL", "offload": "Clang, LLVM", "library": "libc and others",
            "system": "the kernel"}
 KEYS = {"step": "step of the program", "kdl": "libkdl", "offload": "liboffload and its plugin", "cudart": "CUDA runtime",
-        "cuda": "libcuda", "opencl": "OpenCL", "system": "system calls (ioctl, ...)"}
+        "mlir": "MLIR's wrapper", "cuda": "libcuda", "opencl": "OpenCL", "system": "system calls (ioctl, ...)"}
 
 
 def draw(data, title, words, modes, keys, closing=""):

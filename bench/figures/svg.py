@@ -8,12 +8,12 @@ WIDTH, MARGIN = 720, 14
 COLOURS = {
     "kdl": ("#1a7f5a", "#46b98c"), "driver": ("#7d8590", "#9198a1"), "library": ("#aab2bd", "#6b7280"),
     "offload": ("#3a6fb7", "#6ea0e6"), "cudart": ("#8250b8", "#b58be6"), "opencl": ("#8250b8", "#b58be6"),
-    "cuda": ("#d08a1d", "#d9a04a"), "system": ("#c4453a", "#e0695f"), "step": ("#b3bcc8", "#4b5563"),
+    "mlir": ("#0e7490", "#4fb3c9"), "cuda": ("#d08a1d", "#d9a04a"), "system": ("#c4453a", "#e0695f"), "step": ("#b3bcc8", "#4b5563"),
     "hidden": ("#ead9b8", "#57482c"), "bad": ("#c4453a", "#e0695f"), "part": ("#d9a441", "#d9a04a"),
     "none": ("#e4e8ec", "#2b3138"),
 }
 # Colours that are dark by day and bright at night.
-DEEP = ("kdl", "offload", "cudart", "opencl", "system", "bad")
+DEEP = ("kdl", "offload", "cudart", "opencl", "mlir", "system", "bad")
 
 
 def on(kind):

@@ -111,7 +111,7 @@ def main():
             wrong.append("Chromium not found (Debian: chromium): the pages are made, no PDF")
         for name in (name for name, is_printed in PAGES.items() if is_printed and chromium):
             print_pdf(chromium, out / name, wrong)
-        for name, count in (("poster", 1), ("abstract", 2)):
+        for name, count in (("poster", 1), ("slides", 12), ("abstract", 2)):
             pdf = out / f"{name}.pdf"
             if chromium and pdf.exists() and pdf_pages(pdf) != count:
                 wrong.append(f"{pdf.name} has {pdf_pages(pdf)} pages, expected {count}")

@@ -63,7 +63,7 @@ def page_of_header(name):
     code, is_title = [], False
 
     def flush():
-        shown = "\n".join(code).strip("\n")
+        shown = re.sub(r"\n{3,}", "\n\n", "\n".join(code).strip("\n"))
         code.clear()
         if shown:
             parts.append(f"```c\n{shown}\n```\n")

@@ -157,7 +157,7 @@ def draw(screens, still):
                    for i, c in enumerate(("#ff5f57", "#febc2e", "#28c840")))
     return (f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:g} {height:g}' role='img' "
             f"aria-label='A recording of make demo'>\n<!-- scripts/record-demo.py wrote this from a run of make demo -->\n"
-            f"<style>{''.join(style)}</style>\n<rect width='100%' height='100%' rx='8' fill='#0d1117'/>{dots}"
+            f"<style>{''.join(style)}</style>\n<rect x='.5' y='.5' width='{width - 1:g}' height='{height - 1:g}' rx='8' fill='#0d1117' stroke='#3d444d'/>{dots}"
             f"<text x='{width / 2:g}' y='23' text-anchor='middle' style='fill:#9da7b3'>make demo</text>\n" + "\n".join(body) + "\n</svg>\n")
 
 

@@ -156,6 +156,7 @@ def figures(r):
               *r.latency(1, "kdl_select, remembered", "L2 cache", "L3 cache")]),
         ],
         "README.md": [
+            ("wait for it take {} through libkdl and {} through", by_peer("hot/{}/total")[:2]),
             ("| 100 launches queued, each | {} | {} | {} | {} |", by_peer("queued/{}/total")),
             ("| a launch, waited for | {} | {} | {} | {} |", by_peer("hot/{}/total")),
             ("result and end | {} | {} | {} | {} |", by_peer("cold/{}/total")),

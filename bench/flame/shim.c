@@ -326,7 +326,7 @@ static void record_imports(void *object, look_up *real) {
     slots = at->d_tag == DT_JMPREL ? address : slots;
     size = at->d_tag == DT_PLTRELSZ ? at->d_un.d_val : size;
   }
-  for (size_t i = 0; i < size / sizeof *slots; ++i) {
+  for (size_t i = 0; symbols && names && slots && i < size / sizeof *slots; ++i) {
     const char *name = names + symbols[ELF64_R_SYM(slots[i].r_info)].st_name;
     void *function = begins_call(name, "cu") ? real(object, name) : NULL;
     if (function)

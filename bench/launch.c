@@ -6,7 +6,8 @@
  * goes through LLVM's offload runtime.
  *
  *     bench_launch [BLOCKS]          times
- *     bench_launch --count N direct|launch|default|anew|call|items    N of one kind, for callgrind
+ *     bench_launch --count N direct|launch|default|anew|call|items|when   N of one kind, for
+ * callgrind
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "measure/harness.h"
@@ -27,6 +28,7 @@ typedef int driver_launch(void *function, unsigned grid_x, unsigned grid_y, unsi
 
 typedef struct {
   kdl_kernel *kernel;
+  kdl_kernel *variant; /* the same, before images with conditions */
   kdl_queue *queue;
   void *function;
   driver_launch **direct;
@@ -82,6 +84,14 @@ CASE launch_items(void *context) {
   const subject *at = context;
   uint32_t n = 5;
   kdl_status status = kdl_launch_items(at->kernel, at->queue, kdl_extent1(2000), KDL_ARGS(&n));
+  bench_do_not_optimize((const void *)(uintptr_t)status);
+}
+
+/* Of two images, the first is for other launches. */
+CASE launch_when(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  kdl_status status = kdl_launch_items(at->variant, at->queue, kdl_extent1(2000), KDL_ARGS(&n));
   bench_do_not_optimize((const void *)(uintptr_t)status);
 }
 
@@ -153,23 +163,29 @@ static kdl_string to_kdl_string(const char *words) {
   return (kdl_string){words, strlen(words)};
 }
 
-/* A library of one image whose bytes do not matter. */
-static kdl_library *null_library(void) {
-  static void *data;
-  size_t size;
-  kdl_writer *writer;
-  kdl_library *lib;
+static void add_null_image(kdl_writer *writer, const char *key) {
   kdl_pair pairs[] = {{to_kdl_string("triple"), to_kdl_string("nvptx64-nvidia-cuda")},
                       {to_kdl_string("arch"), to_kdl_string("sm_90")},
-                      {to_kdl_string("kdl.kernel.k"), to_kdl_string("sig=u32; block=128x1x1")}};
+                      {to_kdl_string("kdl.kernel.k"), to_kdl_string(key)}};
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = 3,
                             .pairs = pairs,
                             .pair_count = 3,
                             .data = "image",
                             .data_size = 5};
-  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
   bench_require(kdl_writer_add(writer, &image), "writer");
+}
+
+/* A library of images whose bytes do not matter. */
+static kdl_library *null_library(bool with_condition) {
+  void *data; /* stays until the program ends */
+  size_t size;
+  kdl_writer *writer;
+  kdl_library *lib;
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  if (with_condition)
+    add_null_image(writer, "sig=u32; block=128x1x1; names=n; when=items.x>=64 & n%4==0");
+  add_null_image(writer, "sig=u32; block=128x1x1");
   bench_require(kdl_writer_finish(writer, &data, &size), "writer");
   kdl_writer_destroy(writer);
   bench_require(kdl_open_memory(data, size, NULL, &lib), "open");
@@ -180,8 +196,10 @@ static subject null_subject(void) {
   subject made = {.desc = kdl_grid(16, 1, 1)};
   kdl_device *device = kdl_device_at(0);
   bench_require(kdl_queue_create(device, NULL, &made.queue), "queue");
-  bench_require(kdl_sym(null_library(), device, "k", NULL, &made.kernel), "kernel");
+  bench_require(kdl_sym(null_library(false), device, "k", NULL, &made.kernel), "kernel");
   bench_require(kdl_prefetch(made.kernel), "load");
+  bench_require(kdl_sym(null_library(true), device, "k", NULL, &made.variant), "kernel");
+  bench_require(kdl_prefetch(made.variant), "load");
   bench_require(kdl_kernel_native(made.kernel, &made.function), "native");
   made.direct = dlsym(dlopen(KDL_NULL_BACKEND, RTLD_NOW), "null_launch");
   if (!made.direct)
@@ -230,7 +248,8 @@ static int run_launch_count(const subject *at, long count, const char *which) {
   static const bench_case named[] = {
       {"direct", launch_direct, NULL}, {"launch", launch_kdl, NULL},
       {"anew", launch_anew, NULL},     {"default", launch_default_queue, NULL},
-      {"call", launch_call, NULL},     {"items", launch_items, NULL}};
+      {"call", launch_call, NULL},     {"items", launch_items, NULL},
+      {"when", launch_when, NULL}};
   for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
     if (strcmp(named[i].name, which) != 0)
       continue;
@@ -254,7 +273,8 @@ int main(int argc, char **argv) {
                           {"kdl_launch, default queue", launch_default_queue, &null},
                           {"kdl_launch, descriptor made each time", launch_anew, &null},
                           {"kdl_launch_call", launch_call, &null},
-                          {"kdl_launch_items", launch_items, &null}};
+                          {"kdl_launch_items", launch_items, &null},
+                          {"kdl_launch_items, by a condition", launch_when, &null}};
   report_cases("a driver that does nothing", on_null, sizeof on_null / sizeof *on_null, blocks);
   subject host = host_subject();
   static peer_instance omp;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/driver.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/metadata.h"
 #include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "tools/common/images/variants.h"
@@ -111,10 +112,23 @@ static void out_constants(kdl_out *out, const cc_kernel *kernel) {
     }
 }
 
+/* "; names=a x y n; when=n<=16" */
+static void out_condition(kdl_out *out, const cc_kernel *kernel, const char *when) {
+  kdl_out_format(out, "; names=");
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    kdl_out_format(out, "%s%s", i ? " " : "",
+                   *kernel->params[i].name ? kernel->params[i].name : "_");
+  kdl_out_format(out, "; when=%s", when);
+}
+
 /* "sig=f32 ptr<f32>; block=256x1x1; tile=256x1x1; rev=1; const=1" */
-static const char *format_kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
+static const char *format_kernel_value(kdl_arena *arena, const cc_kernel *kernel,
+                                       const char *when) {
   enum { longest_number = 21 };
   size_t room = strlen(kernel->sig) + 256 + kernel->param_count * longest_number;
+  for (size_t i = 0; when && i < kernel->param_count; ++i)
+    room += strlen(kernel->params[i].name) + 2;
+  room += when ? strlen(when) : 0;
   char *text = xarena_alloc(arena, room);
   kdl_out out = {text, room, 0};
   bool has_block = cc_kernel_has(kernel, CC_BLOCK);
@@ -130,6 +144,8 @@ static const char *format_kernel_value(kdl_arena *arena, const cc_kernel *kernel
     kdl_out_format(&out, "; subgroup=%u", kernel->values[CC_SUBGROUP][0]);
   kdl_out_format(&out, "; rev=%u", cc_kernel_has(kernel, CC_REV) ? kernel->values[CC_REV][0] : 1);
   out_constants(&out, kernel);
+  if (when)
+    out_condition(&out, kernel, when);
   return text;
 }
 
@@ -168,16 +184,34 @@ static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
     add_pair(&pairs, "variant_tag", job->source->tag);
   for (size_t i = 0; i < kernels->count; ++i)
     add_pair(&pairs, xarena_format(arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].name),
-             format_kernel_value(arena, &kernels->items[i]));
+             format_kernel_value(arena, &kernels->items[i], job->source->when));
   for (size_t i = 0; job->plan->bitcode && i < kernels->microkernel_count; ++i)
     add_pair(&pairs, xarena_format(arena, "kdl.ukernel.%s", kernels->microkernels[i]),
              job->source->path);
   return pairs;
 }
 
+/* A condition names parameters, which each kernel of the file must have. */
+static kdl_status check_conditions(const cc_job *job, const pair_list *pairs) {
+  for (size_t i = 0; job->source->when && i < pairs->count; ++i) {
+    const kdl_pair *pair = &pairs->items[i];
+    kdl_kernel_key key;
+    kdl_parse_error error;
+    kdl_string kernel;
+    if (!kdl_kernel_name(pair->key, &kernel) || kdl_kernel_parse(pair->value, &key, &error))
+      continue;
+    size_t begin = pair->value.length - strlen(job->source->when);
+    return kdl_fail(KDL_BAD_CALL, "%s: kernel %.*s: when=%s: column %zu: expected %s",
+                    job->source->path, (int)kernel.length, kernel.data, job->source->when,
+                    error.position >= begin ? error.position - begin + 1 : 1, error.expected);
+  }
+  return KDL_OK;
+}
+
 static kdl_status pack_image(const cc_job *job, kdl_arena *arena, cli_variants *variants,
                              kdl_writer *writer) {
   pair_list pairs = collect_pairs(job, arena);
+  KDL_TRY(check_conditions(job, &pairs));
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = kdl_llvm_image_kind(job->kind),
                             .offload_kind = job->target->offload_kind,

@@ -25,8 +25,9 @@ const cli_command cli_command_cc = {
              "as h200 or zen4"},
             {"output", 'o', CLI_ONCE, "OUT", "the output file"},
             {"variant", 0, CLI_MANY, "KEYS:FILE",
-             "another file: with tag, priority or features its images are added, else they "
-             "replace those of the first file; targets=PATTERN restricts the targets"},
+             "another file: with tag, priority, features or when its images are added, else they "
+             "replace those of the first file; targets=PATTERN restricts the targets; "
+             "when=CONDITION, as 'n<=16', restricts the launches"},
             {"language", 'x', CLI_ONCE, "LANG",
              "c, c++, cl, cuda or hip; default: by the files' suffixes"},
             {"optimize", 'O', CLI_MANY, "LEVEL",

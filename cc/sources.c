@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 static const char grammar[] =
-    "KEYS:FILE, with KEYS of tag=TEXT, priority=N, features=TOKEN+TOKEN, targets=PATTERN; without "
-    "the first three the file takes the place of the first one";
+    "KEYS:FILE, with KEYS of tag=TEXT, priority=N, features=TOKEN+TOKEN, when=CONDITION, "
+    "targets=PATTERN; with targets alone the file takes the place of the first one";
 
 /* ------------------------------------------------------------------------------------------ */
 /* --variant                                                                                    */
@@ -69,6 +69,10 @@ static kdl_status parse_variant_term(const cli_terms *terms, const cli_term *ter
       cli_tokens_check(term->value, KDL_CLASS_COUNT, report_bad_token, &check);
     return check.status;
   }
+  if (kdl_text_is(term->key, "when")) {
+    source->when = value;
+    return KDL_OK; /* checked against each kernel's parameters */
+  }
   if (kdl_text_is(term->key, "targets")) {
     source->targets = value;
     return KDL_OK;
@@ -97,6 +101,8 @@ static kdl_status parse_variant(kdl_arena *arena, const char *text, const char *
     status = check_file(source->path, requested, &source->language);
   if (status == KDL_OK && source->language == CC_OPENCL_C && !source->targets)
     source->targets = "opencl-c";
+  if (source->when && !source->priority)
+    source->priority = 1; /* before the image for every launch */
   source->is_override = !source->tag && !source->priority && !*source->features;
   return status;
 }

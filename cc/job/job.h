@@ -25,6 +25,7 @@ typedef struct cc_source {
   const char *tag;      /* variant_tag; NULL for none */
   const char *features; /* required feature tokens; "" for none */
   uint32_t priority;    /* variant_priority */
+  const char *when;     /* the condition of its kernels; NULL for none */
   bool is_override;     /* replaces the first file for its targets */
   const char *targets;  /* names joined by '+'; NULL for all that it applies to */
 } cc_source;

@@ -82,7 +82,8 @@ typedef struct kdl_kernel_info {
   const char *device;  /* spec of the route */
   const char *fit;     /* how the image fits the device: "exact", "PTX", ... */
   size_t image;        /* index of the image that was loaded */
-  size_t position;     /* in the ranking; above 0 where better ones did not load */
+  size_t position;     /* in the ranking; above 0 where better ones did not load or have a
+                          condition */
   size_t image_count;  /* images in the ranking */
   kdl_image_kind kind;
   uint32_t block[3];                /* work-items in a group; 0 where the caller decides */
@@ -94,7 +95,8 @@ typedef struct kdl_kernel_info {
   size_t failure_count;             /* `position`, or less where memory ran out */
 } kdl_kernel_info;
 
-/* Describes what a launch runs. Loads the image if it is not loaded. */
+/* Describes what a launch runs. Loads the image if it is not loaded. Where images have conditions
+ * (docs/metadata.md, `when`), it describes the best one without, which is for every launch. */
 KDL_API kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -238,6 +240,13 @@ static inline kdl_status kdl_launch_items(kdl_kernel *kernel, kdl_queue *queue, 
   return kdl_launch_items_call(kernel, queue, &items, &args);
 }
 
+/* The handle of the image that a launch uses, where images have conditions (`when` in
+ * docs/metadata.md); the kernel itself where none has one. A launch of the handle uses that image
+ * without testing conditions. `items` is NULL for an explicit grid, which fulfils no condition on
+ * items. An argument may be NULL: it fulfils no condition. */
+KDL_API kdl_status kdl_kernel_variant(kdl_kernel *kernel, const kdl_extent *items,
+                                      const kdl_args *args, kdl_kernel **out_kernel);
+
 /* kdl_launch and kdl_launch_items with all arguments in one buffer, each at its offset of
  * kdl_kernel_get: for compilers that know the layout. KDL_UNSUPPORTED where it is unknown. */
 KDL_API kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue,
@@ -370,7 +379,9 @@ typedef enum kdl_native {
   KDL_NATIVE_CONTEXT = 1, /* CUcontext, cl_context, ... */
 } kdl_native;
 
-/* The driver's own handles, for calls that libkdl does not make. The host has none: NULL. */
+/* The driver's own handles, for calls that libkdl does not make. The host has none: NULL. The
+ * handle of a kernel is that of one image: from then on, launches of the kernel use that image,
+ * also where others have conditions. */
 KDL_API kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_handle);
 KDL_API kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle);
 KDL_API kdl_status kdl_event_native(kdl_event *event, void **out_handle);

@@ -65,13 +65,14 @@ static void log_bound(const kdl_kernel *kernel) {
     return;
   kdl_image_name(kernel->lib, kdl_kernel_image(kernel), name, sizeof name);
   kdl_debug(KDL_DEBUG_LOAD, "%s: bound to %s of %s, %s %zu of %zu", kernel->name, name,
-            kernel->lib->container->name, kernel->position ? "fallback: choice" : "choice",
-            kernel->position + 1, kernel->ranking->count);
+            kernel->lib->container->name,
+            kernel->position > kernel->first ? "fallback: choice" : "choice", kernel->position + 1,
+            kernel->ranking->count);
 }
 
 /* For kdl_kernel_get. Omits a failure for which there is no memory. */
 static void add_failure(kdl_kernel *kernel, size_t position, const char *name, kdl_status status) {
-  size_t max_count = kernel->ranking->count;
+  size_t max_count = kernel->end - kernel->first;
   if (!kernel->failures)
     kernel->failures =
         kdl_arena_alloc(&kernel->failure_arena, max_count * sizeof *kernel->failures);
@@ -100,7 +101,7 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_is_transient) {
   kdl_out out = {tried, sizeof tried, 0};
   kdl_status first_status = KDL_OK;
   int64_t first_code = 0;
-  for (size_t i = 0; i < ranking->count; ++i) {
+  for (size_t i = kernel->first; i < kernel->end; ++i) {
     kdl_status status = try_image(kernel, i);
     if (status == KDL_OK) {
       log_bound(kernel);
@@ -109,18 +110,18 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_is_transient) {
     *out_is_transient |= kdl_failure_is_transient(status);
     char name[128];
     kdl_image_name(kernel->lib, ranking->candidates[i].image, name, sizeof name);
-    if (i == 0) {
+    if (i == kernel->first) {
       first_status = status;
       first_code = kdl_error_code();
     }
     add_failure(kernel, i, name, status);
-    kdl_out_format(&out, "%s%s: %s", i ? "; " : "", name, kdl_error_message());
+    kdl_out_format(&out, "%s%s: %s", i > kernel->first ? "; " : "", name, kdl_error_message());
     kdl_debug(KDL_DEBUG_LOAD, "%s: %s failed: %s%s", kernel->name, name, kdl_error_message(),
-              i + 1 < ranking->count ? "; trying the next" : "");
+              i + 1 < kernel->end ? "; trying the next" : "");
   }
   return kdl_fail_code(first_status, first_code,
                        "%s: %s: none of %zu images could be loaded on %s: %s",
-                       kernel->lib->container->name, kernel->name, ranking->count,
+                       kernel->lib->container->name, kernel->name, kernel->end - kernel->first,
                        kernel->runtime->table->name, tried);
 }
 

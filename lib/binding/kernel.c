@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Handles: looked up by key, created on a miss, freed with their library. */
 #include "lib/binding/kernel.h"
+#include "lib/binding/variants.h"
 
 #include "lib/device/spec.h"
 #include "lib/hooks.h"
@@ -79,12 +80,13 @@ static kdl_kernel *create_kernel(const handle_lookup *found, const kdl_runtime *
         .name = found->ranking->query.kernel.data,
         .constants = constants,
         .ranking = found->ranking,
+        .end = found->ranking->count,
         .key = found->ranking->key,
     };
   return kernel;
 }
 
-static void add_kernel(kdl_bound_objects *bound, kdl_kernel *kernel) {
+void kdl_bound_objects_add(kdl_bound_objects *bound, kdl_kernel *kernel) {
   kernel->next = atomic_load_explicit(&bound->kernels, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&bound->kernels, &kernel->next, kernel,
                                                 memory_order_release, memory_order_relaxed))
@@ -123,7 +125,9 @@ static kdl_kernel *get_handle(const handle_lookup *found, const kdl_runtime *run
   if (!made)
     return kernel;
   made->node.hash = hash;
-  add_kernel(bound, made);
+  if (found->ranking->has_conditions && !kdl_variants_create(made, bound))
+    return NULL;
+  kdl_bound_objects_add(bound, made);
   return kernel_of_node(kdl_trie_add(&bound->handles, &made->node, is_same_handle, found));
 }
 
@@ -227,8 +231,8 @@ void kdl_kernel_release(kdl_kernel *kernel) {
 
 kdl_status kdl_prefetch(kdl_kernel *kernel) {
   KDL_NOT_CANCELLED;
-  kdl_status status = KDL_GIVEN(kernel);
-  return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
+  KDL_TRY(KDL_GIVEN(kernel));
+  return kernel->variants ? kdl_variants_prefetch(kernel) : kdl_kernel_bind(kernel);
 }
 
 kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
@@ -237,7 +241,7 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
   const kdl_sized what = {"kdl_kernel_get", "info", offsetof(kdl_kernel_info, route),
                           sizeof *out_info};
   KDL_TRY(kdl_sized_check(what, out_info));
-  KDL_TRY(kdl_kernel_bind(kernel));
+  KDL_TRY(kdl_kernel_bind_general(&kernel));
   const kdl_runtime *runtime = kernel->runtime;
   const kdl_candidate *candidate = &kernel->ranking->candidates[kernel->position];
   kdl_kernel_info info = {
@@ -265,7 +269,7 @@ kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buff
   KDL_NOT_CANCELLED;
   kdl_status status = KDL_GIVEN(kernel, name, out_buffer);
   if (status == KDL_OK)
-    status = kdl_kernel_bind(kernel);
+    status = kdl_kernel_bind_general(&kernel);
   if (status == KDL_OK)
     status = kdl_runtime_usable(kernel->runtime);
   if (status != KDL_OK)
@@ -284,7 +288,11 @@ kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buff
 kdl_status kdl_kernel_native(kdl_kernel *kernel, void **out_handle) {
   KDL_NOT_CANCELLED;
   KDL_TRY(KDL_GIVEN(kernel, out_handle));
-  KDL_TRY(kdl_kernel_bind(kernel));
+  kdl_kernel *pinned = kernel;
+  KDL_TRY(kdl_kernel_bind_general(&pinned));
+  if (pinned != kernel)
+    kdl_variants_pin(kernel, pinned);
+  kernel = pinned;
   *out_handle =
       kernel->runtime->table->kernel_native(kernel->runtime->handle, kernel->loaded.context);
   return KDL_OK;

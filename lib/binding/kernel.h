@@ -4,7 +4,7 @@
  * that was loaded.
  *
  * kernel.c creates handles, bind.c loads images, entry.c builds the launch entries, items.c counts
- * groups, kernel_args.c checks arguments.
+ * groups, kernel_args.c checks arguments, variants.c selects by the conditions of images.
  */
 #ifndef KDL_BINDING_KERNEL_H
 #define KDL_BINDING_KERNEL_H
@@ -71,6 +71,10 @@ struct kdl_kernel {
   const char *name;
   const char *constants; /* as kdl_jit prints them; NULL: none */
   const kdl_ranking *ranking;
+  size_t first, end; /* the images of the ranking that it may load */
+  /* NULL unless an image of the ranking has a condition. Then each launch selects a handle of one
+   * image, and this handle loads none. */
+  struct kdl_variants *variants;
 
   /* The result of binding: written once, by the thread that binds, before `bind_state`. */
   kdl_work work;

@@ -58,6 +58,9 @@ typedef struct kdl_bound_objects {
 /* NULL when out of memory. */
 kdl_bound_objects *kdl_bound_objects_of(kdl_library *lib);
 
+/* Adds a kernel, which is freed with the library. */
+void kdl_bound_objects_add(kdl_bound_objects *bound, struct kdl_kernel *kernel);
+
 /* Unloads the modules when the library is closed, newest first. */
 void kdl_modules_unload(kdl_bound_objects *bound, const kdl_library *lib);
 

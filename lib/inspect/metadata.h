@@ -64,6 +64,8 @@ typedef enum kdl_kernel_field {
   KDL_KERNEL_MIN_MEMORY, /* bytes the device must have                                       */
   KDL_KERNEL_REV,        /* revision of what the kernel computes                             */
   KDL_KERNEL_CONST,      /* pointers through which the kernel does not write                 */
+  KDL_KERNEL_NAMES,      /* of the parameters, in order                                      */
+  KDL_KERNEL_WHEN,       /* the condition under which a launch uses the image                */
   KDL_KERNEL_FIELD_COUNT,
 } kdl_kernel_field;
 

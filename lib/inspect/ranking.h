@@ -81,15 +81,16 @@ typedef struct kdl_query {
 /* One image of a ranking. */
 typedef struct kdl_candidate {
   uint32_t image;
-  uint8_t kind;      /* kdl_image_kind, by its rule */
-  uint8_t presence;  /* kdl_presence of the kernel */
-  bool eligible;     /* may run, and holds the kernel */
-  bool needs_amx;    /* lib/registry/amx_permission.h */
-  uint64_t order[2]; /* larger is first */
-  uint64_t reasons;  /* KDL_REASON bits; 0 = may run */
-  uint64_t distance; /* how far from running; 0 = may run */
-  kdl_string key;    /* the value of its key for the kernel; `data` is NULL where it has none */
-  const char *fit;   /* "exact", "lower minor", ...; "" where its rule refuses the device */
+  uint8_t kind;           /* kdl_image_kind, by its rule */
+  uint8_t presence;       /* kdl_presence of the kernel */
+  bool eligible;          /* may run, and holds the kernel */
+  bool needs_amx : 1;     /* lib/registry/amx_permission.h */
+  bool has_condition : 1; /* its key for the kernel has the field `when` */
+  uint64_t order[2];      /* larger is first */
+  uint64_t reasons;       /* KDL_REASON bits; 0 = may run */
+  uint64_t distance;      /* how far from running; 0 = may run */
+  kdl_string key;  /* the value of its key for the kernel; `data` is NULL where it has none */
+  const char *fit; /* "exact", "lower minor", ...; "" where its rule refuses the device */
 } kdl_candidate;
 
 /* Ranks: eligible images first, best first; then the others, those that hold the kernel before

@@ -2,6 +2,7 @@
 /* Launch functions that are not inline. */
 #include "lib/launch/launch.h"
 
+#include "lib/binding/variants.h"
 #include "support/base/error.h"
 
 static inline __attribute__((always_inline)) kdl_status call_entry(const kdl_kernel *kernel,
@@ -77,6 +78,7 @@ kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue, const kdl_la
   if (!are_not_null(kernel, desc, args))
     return KDL_GIVEN(kernel, desc, args);
   KDL_TRY(kdl_kernel_check_queue(kernel, queue));
+  KDL_TRY(kdl_kernel_for_launch(&kernel, queue, NULL, args));
   KDL_TRY(begin_argument_phase(kernel, queue, &mark));
   KDL_TRY(check_desc(kernel, desc));
   KDL_TRY(kdl_kernel_args_check(kernel, args));
@@ -91,6 +93,7 @@ kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const k
                                    uint32_t shared, const kdl_args *args) {
   kdl_trace_mark mark;
   kdl_launch_desc desc;
+  KDL_TRY(kdl_kernel_for_launch(&kernel, queue, items, args));
   KDL_TRY(begin_argument_phase(kernel, queue, &mark));
   KDL_TRY(kdl_items_check(kernel, queue, items, args, &desc));
   if (shared)
@@ -108,6 +111,7 @@ static kdl_status unpack_arguments(const char *call, kdl_kernel *kernel, const k
   kdl_trace_mark mark;
   if (size && !packed)
     return kdl_fail_null(call, "packed");
+  KDL_TRY(kdl_kernel_bind_general(&kernel));
   KDL_TRY(begin_argument_phase(kernel, queue, &mark));
   KDL_TRY(kdl_kernel_args_unpack(kernel, packed, size, out_pointers, out_args));
   end_argument_phase(kernel, &mark);

@@ -123,7 +123,11 @@ static void debug_ranking(const kdl_ranking *full_ranking) {
     char text[KDL_EXPLAIN_REASONS * KDL_EXPLAIN_TEXT];
     kdl_out out = {text, sizeof text, 0};
     if (candidate->eligible)
-      kdl_out_format(&out, "%s, %s", i == 0 ? "chosen" : "fits", why.fit);
+      kdl_out_format(&out, "%s, %s",
+                     candidate->has_condition     ? "fits some launches"
+                     : i == full_ranking->general ? "chosen"
+                                                  : "fits",
+                     why.fit);
     for (size_t k = 0; k < why.reason_count; ++k)
       kdl_out_format(&out, "%s%s: %s", k ? "; " : "", why.reasons[k].code, why.reasons[k].words);
     kdl_debug(KDL_DEBUG_SELECT, "  image %" PRIu32 " (%s%s%s): %s", candidate->image,
@@ -210,7 +214,7 @@ kdl_status kdl_library_fail_no_match(kdl_library *lib, kdl_device *device, size_
 static bool is_chosen(const kdl_ranking *full_ranking, size_t candidate_index, bool *modules) {
   const kdl_candidate *candidate = &full_ranking->candidates[candidate_index];
   if (!candidate->eligible || full_ranking->query.kernel.data)
-    return candidate->eligible && candidate_index == 0;
+    return candidate->eligible && candidate_index == full_ranking->general;
   bool *taken = &modules[kdl_catalog_image(full_ranking->catalog, candidate->image)->module];
   bool chosen = !*taken;
   *taken = true;
@@ -300,23 +304,23 @@ kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, 
 
 static inline kdl_selection make_selection(const kdl_ranking *ranking, const char *line,
                                            const void *data) {
-  const kdl_candidate *first = &ranking->candidates[0];
-  const kdl_image *image = kdl_catalog_image(ranking->catalog, first->image);
+  const kdl_candidate *chosen = &ranking->candidates[ranking->general];
+  const kdl_image *image = kdl_catalog_image(ranking->catalog, chosen->image);
   return (kdl_selection){
       .size = sizeof(kdl_selection),
-      .image = first->image,
+      .image = chosen->image,
       .kind = image->kind,
       .device = line,
-      .fit = first->fit,
+      .fit = chosen->fit,
       .data = data,
       .data_size = (size_t)image->size,
   };
 }
 
-/* The bytes of the best image, which are verified once. */
+/* The bytes of the best image without a condition, which are verified once. */
 static kdl_status read_best_image(kdl_library *lib, const kdl_ranking *ranking,
                                   const void **out_data) {
-  uint32_t index = ranking->candidates[0].image;
+  uint32_t index = ranking->candidates[ranking->general].image;
   size_t size;
   *out_data = atomic_load_explicit(&ranking->data, memory_order_acquire);
   if (*out_data)
@@ -351,6 +355,11 @@ static __attribute__((noinline)) kdl_status select_uncached(kdl_library *lib, kd
     return kdl_fail(KDL_BAD_CALL,
                     "kdl_select: found no kernel, and images of several modules that fit; expected "
                     "a kernel, since no image stands for the others");
+  if (ranking->general == ranking->eligible)
+    return kdl_fail(KDL_NO_MATCH,
+                    "%s: each of %zu images that fit has a condition (when), expected one without: "
+                    "kdl_select has no launch that could fulfil one",
+                    kernel_display_name(query), ranking->eligible);
   KDL_TRY(read_best_image(lib, ranking, &data));
   const kdl_selection selected = make_selection(ranking, device->spec_lines[route], data);
   kdl_sized_write(what, &selected, out_selection);

@@ -155,8 +155,10 @@ static void evaluate_kernel(ranker *r, kdl_candidate *candidate) {
   if (query->kernel.data) {
     candidate->presence =
         (uint8_t)kdl_catalog_find(r->catalog, candidate->image, query->kernel, &candidate->key);
-    if (candidate->key.data && !candidate->reasons)
+    if (candidate->key.data && !candidate->reasons) {
       candidate->reasons = key_reasons(r, candidate->key);
+      candidate->has_condition = kdl_kernel_has(&r->key, KDL_KERNEL_WHEN);
+    }
   }
   candidate->eligible = !candidate->reasons && candidate->presence == KDL_KERNEL_PRESENT;
 }
@@ -258,10 +260,15 @@ static void finish_ranking(ranker *r, kdl_ranking *ranking) {
   const kdl_candidate *first = ranking->candidates;
   while (ranking->eligible < ranking->count && first[ranking->eligible].eligible)
     ++ranking->eligible;
+  while (ranking->general < ranking->eligible && first[ranking->general].has_condition)
+    ++ranking->general;
+  ranking->has_conditions = ranking->general > 0;
   ranking->is_one_module = true;
-  for (size_t i = 1; i < ranking->eligible; ++i)
+  for (size_t i = 1; i < ranking->eligible; ++i) {
+    ranking->has_conditions |= first[i].has_condition;
     ranking->is_one_module &= kdl_catalog_image(r->catalog, first[i].image)->module ==
                               kdl_catalog_image(r->catalog, first->image)->module;
+  }
   if (ranking->eligible && first->key.data) {
     if (first->key.data != r->key.text.data)
       (void)key_reasons(r, first->key);

@@ -39,8 +39,10 @@ struct kdl_ranking {
   kdl_trie_node node; /* in kdl_catalog.rankings */
   kdl_catalog *catalog;
   kdl_query query;
-  size_t count;       /* of candidates */
-  size_t eligible;    /* the first so many candidates are eligible */
+  size_t count;    /* of candidates */
+  size_t eligible; /* the first so many candidates are eligible */
+  size_t general;  /* the first candidate without a condition; `eligible`: each has one */
+  bool has_conditions;
   bool is_one_module; /* the eligible ones are variants of the same code */
   kdl_kernel_key key; /* of the first candidate; `text.data` is NULL where it has none */
   /* The bytes of the first candidate, once they are verified: lib/library/selection.c. */

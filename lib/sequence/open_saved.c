@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Opens a saved sequence: finds and binds its kernels as kdl_sym does, and records its calls again
  * for the selected images. */
+#include "lib/binding/variants.h"
 #include "lib/inspect/sequences.h"
 #include "lib/inspect/write.h"
 #include "lib/sequence/sequence.h"
@@ -146,7 +147,7 @@ static kdl_status resolve_kernel(const opening *job, const kdl_seqfile_kernel *s
                       "KDL_OPEN_GLOBAL",
                       job->opts.library_count + 1);
   if (status == KDL_OK)
-    status = kdl_kernel_bind(kernel);
+    status = kdl_kernel_bind_general(&kernel);
   if (status == KDL_OK)
     status = check_recorded_signature(saved, kernel);
   if (status != KDL_OK)

@@ -3,6 +3,7 @@
  * is bound. */
 #include "lib/sequence/recording.h"
 
+#include "lib/binding/variants.h"
 #include "lib/launch/launch.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
@@ -180,6 +181,20 @@ static kdl_status check_items(const kdl_recording *recording, const kdl_kernel *
                   (int)items->kind);
 }
 
+/* Replaces a kernel of which images have conditions. Values that replays set are not known, so that
+ * conditions on them do not hold. */
+static kdl_status select_variant(const kdl_recording *recording, kdl_kernel **kernel,
+                                 const kdl_operand *items, const kdl_operand *args, size_t count) {
+  const void *values[KDL_LIMIT_ARGS];
+  if ((*kernel)->runtime != recording->runtime || count > KDL_LIMIT_ARGS)
+    return KDL_OK; /* check_launch fails */
+  for (size_t i = 0; i < count; ++i)
+    values[i] = args[i].kind == KDL_OPERAND_VALUE ? args[i].of.value : NULL;
+  const kdl_args known = {count, values, NULL};
+  bool are_items_known = items && items->kind == KDL_OPERAND_ITEMS;
+  return kdl_kernel_for_launch(kernel, NULL, are_items_known ? &items->of.items : NULL, &known);
+}
+
 /* Records a launch of items or, if they are NULL, of the descriptor. */
 static kdl_status record_kernel_launch(kdl_sequence *sequence, const char *call, kdl_kernel *kernel,
                                        const kdl_operand *items, const kdl_launch_desc *desc,
@@ -188,6 +203,7 @@ static kdl_status record_kernel_launch(kdl_sequence *sequence, const char *call,
   if (arg_count && !args)
     return kdl_fail_null(call, "args");
   KDL_TRY(kdl_sequence_recording(sequence, call, &recording));
+  kdl_status status = select_variant(recording, &kernel, items, args, arg_count);
   kdl_recorded_node node = {
       .kind = KDL_NODE_LAUNCH,
       .of.launch = {.kernel = kernel,
@@ -198,7 +214,8 @@ static kdl_status record_kernel_launch(kdl_sequence *sequence, const char *call,
     node.of.launch.items = *items;
   else
     node.of.launch.desc = *desc;
-  kdl_status status = check_launch(recording, kernel, args, arg_count);
+  if (status == KDL_OK)
+    status = check_launch(recording, kernel, args, arg_count);
   if (status == KDL_OK)
     status = items ? check_items(recording, kernel, items) : kdl_launch_check_grid(kernel, desc);
   if (status == KDL_OK)

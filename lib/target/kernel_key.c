@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/kernel_key.h"
 
+#include "lib/target/condition.h"
+
 static const struct {
   kdl_string name;
   const char *grammar;
@@ -19,6 +21,8 @@ static const struct {
     [KDL_KERNEL_REV] = {KDL_TEXT_ROW("rev"), "an unsigned number up to 4294967295"},
     [KDL_KERNEL_CONST] = {KDL_TEXT_ROW("const"),
                           "numbers of parameters, from 0, separated by spaces"},
+    [KDL_KERNEL_NAMES] = {KDL_TEXT_ROW("names"), "names of all parameters, separated by spaces"},
+    [KDL_KERNEL_WHEN] = {KDL_TEXT_ROW("when"), "a condition, as m<=16 & n%64==0"},
 };
 
 static const char field_grammar[] = "name=value; fields are separated by ';'";
@@ -209,6 +213,12 @@ static bool read_const_list(cursor *c, kdl_string *out_constants) {
   return false;
 }
 
+static bool read_names(cursor *c) {
+  while (c->at < c->end && (kdl_is_name_char(c->text.data[c->at]) || c->text.data[c->at] == ' '))
+    ++c->at;
+  return true;
+}
+
 static bool read_field_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
   switch (field) {
   case KDL_KERNEL_SIG:
@@ -238,6 +248,11 @@ static bool read_field_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *
     return read_bounded(c, 0, UINT32_MAX, &key->rev);
   case KDL_KERNEL_CONST:
     return read_const_list(c, &key->constants);
+  case KDL_KERNEL_NAMES:
+    return read_names(c);
+  case KDL_KERNEL_WHEN: /* kdl_condition_check, once the other fields are known */
+    c->at = c->end;
+    return true;
   case KDL_KERNEL_FIELD_COUNT: /* an unknown field is kept, so it must be text */
     while (c->at < c->end && (unsigned char)c->text.data[c->at] >= 0x20)
       ++c->at;
@@ -293,6 +308,8 @@ bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error
       break;
     ++c.at; /* the ';' */
   }
+  if (kdl_kernel_has(&key, KDL_KERNEL_WHEN) && !kdl_condition_check(&key, out_error))
+    return false;
   *out_key = key;
   return true;
 }

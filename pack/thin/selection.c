@@ -83,6 +83,11 @@ static void keep_runnable(selector *c, size_t index, module_state *module) {
   bool is_best = !(module->forms & form);
   if (is_first)
     module->first = (uint32_t)index;
+  /* An image with a condition is not for every launch: the next of its form is needed too. */
+  if (is_best && cli_image_has_condition(c->catalog, index)) {
+    set_image_status(c, index, chosen, module->first);
+    return;
+  }
   module->forms |= form;
   /* Generic code for a group of processors is kept only where there is no specific code. */
   if (is_best && (is_first || (is_code && tier > KDL_TIER_GENERIC)))

@@ -89,6 +89,11 @@ static inline size_t kdl_text_find(kdl_string text, size_t from, const char *sep
   return at;
 }
 
+/* Of an identifier of C. */
+static inline bool kdl_is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 static inline bool kdl_is_digit(char c) {
   return c >= '0' && c <= '9';
 }

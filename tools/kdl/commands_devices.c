@@ -46,7 +46,7 @@ const cli_command cli_command_doctor = {
 const cli_command cli_command_explain = {
     .name = "explain",
     .usage = "kdl explain FILE [KERNEL] [--device=DEVICE]... [--all] [--policy=POLICY] "
-             "[--variant-tag=TAG] [--matrix] [--long] [--json] [--dot]",
+             "[--variant-tag=TAG] [--args=NAME=N,NAME=N] [--matrix] [--long] [--json] [--dot]",
     .summary = "show which image a device would select, and why not the others",
     .details =
         "Lists every image in rank order: '*' is chosen, '+' would also run, '.' is refused, with "
@@ -68,6 +68,9 @@ const cli_command cli_command_explain = {
              "best (default): variant_priority, then how well an image fits; capability: the "
              "reverse; first: file order, as in LLVM"},
             {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag rank first"},
+            {"args", 0, CLI_ONCE, "NAME=N,NAME=N",
+             "choose for a launch with these arguments and items (items.x), where images have "
+             "conditions (when)"},
             {"matrix", 0, CLI_FLAG, NULL,
              "print one table of images by devices; default: all named devices"},
             {"long", 'l', CLI_FLAG, NULL, "list every image, even if there are more than 32"},

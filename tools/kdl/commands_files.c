@@ -120,8 +120,9 @@ const cli_command cli_command_verify = {
         "Warnings: bytes that this build cannot decompress, a wrong image kind, repeated keys, no "
         "triple, an incomplete index, images that only their order distinguishes, values and "
         "tokens outside the metadata vocabulary, images that no device admits or that are never "
-        "selected, IR with a priority before machine code, kernels whose sig or rev differ "
-        "between images or contradict the image. Warnings leave the exit code at 0.",
+        "selected, IR with a priority before machine code, conditions without an image for other "
+        "launches, kernels whose sig or rev differ between images or contradict the image. "
+        "Warnings leave the exit code at 0.",
     .options =
         (const cli_option[]){
             {"key", 0, CLI_ONCE, "PUBKEY",

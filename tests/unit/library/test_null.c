@@ -250,6 +250,7 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_queue_native, kdl_queue_native(a[0], a[1]), "nn", queue, &out)                             \
   X(kdl_event_native, kdl_event_native(a[0], a[1]), "nn", event, &out)                             \
   X(kdl_kernel_native, kdl_kernel_native(a[0], a[1]), "nn", kernel, &out)                          \
+  X(kdl_kernel_variant, kdl_kernel_variant(a[0], NULL, a[1], a[2]), "nnn", kernel, &args, &out)    \
   X(kdl_device_adopt, kdl_device_adopt(a[0], a[1]), "no", described, native)                       \
   X(kdl_sequence_create, drop_sequence(kdl_sequence_create(a[0], a[1]), a[1]), "nn", device, &out) \
   X(kdl_sequence_destroy, DONE(kdl_sequence_destroy(a[0])), "o", native)                           \

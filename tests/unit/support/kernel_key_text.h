@@ -40,11 +40,13 @@ static inline void out_kernel_key(kdl_out *out, const kdl_kernel_key *key) {
       [KDL_KERNEL_MIN_MEMORY] = {"min_memory", NULL, key->min_memory},
       [KDL_KERNEL_REV] = {"rev", NULL, key->rev},
       [KDL_KERNEL_CONST] = {"const", NULL, 0},
+      [KDL_KERNEL_NAMES] = {"", NULL, 0}, /* these two are printed verbatim */
+      [KDL_KERNEL_WHEN] = {"", NULL, 0},
   };
   const char *join = "";
   for (size_t i = 0; i < KDL_KERNEL_FIELD_COUNT; ++i) {
     const uint32_t *extent = fields[i].extent;
-    if (!kdl_kernel_has(key, (kdl_kernel_field)i))
+    if (!kdl_kernel_has(key, (kdl_kernel_field)i) || !*fields[i].name)
       continue;
     kdl_out_format(out, "%s%s=", join, fields[i].name);
     if (i == KDL_KERNEL_SIG)

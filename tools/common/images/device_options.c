@@ -3,6 +3,7 @@
 
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
+#include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"
@@ -115,6 +116,19 @@ bool cli_devices_may_skip(const cli_devices *devices, size_t index, size_t serve
 bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image) {
   size_t count;
   return kdl_catalog_kernels(catalog, image, &count) || kdl_catalog_error(catalog, image)[0];
+}
+
+bool cli_image_has_condition(kdl_catalog *catalog, size_t image) {
+  size_t count = 0;
+  const kdl_string *names = kdl_catalog_kernels(catalog, image, &count);
+  for (size_t i = 0; names && i < count; ++i) {
+    kdl_string text = kdl_catalog_kernel_key(catalog, image, names[i]);
+    kdl_kernel_key key;
+    if (text.data && memmem(text.data, text.length, "when=", 5) &&
+        kdl_kernel_parse(text, &key, NULL) && kdl_kernel_has(&key, KDL_KERNEL_WHEN))
+      return true;
+  }
+  return false;
 }
 
 const char *cli_any_kernel(kdl_library *lib) {

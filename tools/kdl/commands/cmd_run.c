@@ -146,16 +146,32 @@ static kdl_status fetch_buffers(job *asked) {
   return kdl_sync(asked->queue);
 }
 
-static kdl_status launch_kernel(void *user) {
-  const job *asked = user;
+typedef struct {
   const void *pointers[limit_args];
   size_t sizes[limit_args];
+} argument_room;
+
+static kdl_args make_args(const job *asked, argument_room *room) {
   for (size_t i = 0; i < asked->value_count; ++i) {
     const cli_run_arg *value = &asked->values[i];
-    pointers[i] = value->is_buffer ? &value->buffer : value->host;
-    sizes[i] = value->is_buffer ? sizeof value->buffer : cli_run_arg_size(value);
+    room->pointers[i] = value->is_buffer ? &value->buffer : value->host;
+    room->sizes[i] = value->is_buffer ? sizeof value->buffer : cli_run_arg_size(value);
   }
-  kdl_args args = {asked->value_count, pointers, sizes};
+  return (kdl_args){asked->value_count, room->pointers, room->sizes};
+}
+
+/* Where images have conditions: the one for this launch. */
+static kdl_status select_variant(job *asked) {
+  argument_room room;
+  kdl_args args = make_args(asked, &room);
+  return kdl_kernel_variant(asked->kernel, asked->has_grid ? NULL : &asked->items, &args,
+                            &asked->kernel);
+}
+
+static kdl_status launch_kernel(void *user) {
+  const job *asked = user;
+  argument_room room;
+  kdl_args args = make_args(asked, &room);
   return asked->has_grid ? kdl_launch_checked(asked->kernel, asked->queue, &asked->desc, &args)
                          : kdl_launch_items_shared(asked->kernel, asked->queue, &asked->items,
                                                    asked->desc.shared, &args);
@@ -177,7 +193,7 @@ static kdl_status print_image(const job *asked) {
   printf("%s: image %zu of %s, %s, on %s%s%s%s: fits as %s, choice %zu of %zu%s\n", info.name,
          info.image, info.library, kdl_image_kind_name(info.kind), device.label,
          is_named ? " (" : "", device.name, is_named ? ")" : "", info.fit, info.position + 1,
-         info.image_count, info.position ? ", better ones did not load" : "");
+         info.image_count, info.failure_count ? ", better ones did not load" : "");
   return KDL_OK;
 }
 
@@ -269,6 +285,7 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
   KDL_TRY(cli_run_check_args(input->lib, asked->device, asked->args->operands[1], opts,
                              asked->has_grid ? &asked->desc : NULL, asked->values,
                              asked->value_count));
+  KDL_TRY(select_variant(asked));
   KDL_TRY(print_image(asked));
   KDL_TRY(cli_output_flush()); /* output survives a kernel that ends the process */
   KDL_TRY(send_buffers(asked));

@@ -156,8 +156,10 @@ kdl_status cli_run_check_args(kdl_library *lib, kdl_device *device, const char *
   expectation expected = {.sig = {"", 0}};
   kdl_selection choice = {.size = sizeof choice};
   kdl_status status = kdl_select(lib, device, kernel, opts, &choice);
-  if (status == KDL_BAD_FILE)
-    return KDL_OK; /* loading reports what is wrong with the image, and tries the next */
+  /* Loading reports what is wrong with the image, and tries the next; kdl_sym has found an image,
+   * so that each has a condition if none is selected. */
+  if (status == KDL_BAD_FILE || status == KDL_NO_MATCH)
+    return KDL_OK;
   KDL_TRY(status);
   kdl_image_info info = cli_image_at(lib, choice.image);
   if (!read_kernel_key(&info, kernel, &expected) && !read_host_object(&choice, kernel, &expected))

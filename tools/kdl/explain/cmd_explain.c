@@ -128,20 +128,29 @@ static int answer(const cli_args *args, cli_query *query) {
 
 int cli_run_explain(const cli_args *args) {
   cli_input input;
+  cli_launch launch = {.text = cli_args_value(args, "args")};
   cli_query query = {.input = &input, .every_image = cli_args_has(args, "long")};
   if (cli_args_has(args, "device") && cli_args_has(args, "all"))
     return cli_report_status(
         kdl_fail(KDL_BAD_CALL, "--device and --all exclude each other: use one of them"));
   if (args->operand_count > 1)
     query.kernel = args->operands[1];
+  if (launch.text && !query.kernel)
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing kernel: use FILE KERNEL with --args"));
   kdl_status status = cli_selection_options(args, &query.opts);
+  if (status == KDL_OK && launch.text) {
+    status = cli_launch_parse(launch.text, &launch);
+    query.launch = &launch;
+  }
   if (status == KDL_OK)
     status = cli_input_open(args->operands[0], &input);
+  int code = CLI_EXIT_SUCCESS;
   if (status != KDL_OK)
-    return cli_report_status(status);
-  int code;
-  if (!explain_sequences(args, &query, &code))
+    code = cli_report_status(status);
+  else if (!explain_sequences(args, &query, &code))
     code = answer(args, &query);
-  cli_input_close(&input);
+  if (status == KDL_OK)
+    cli_input_close(&input);
+  cli_launch_free(&launch);
   return code;
 }

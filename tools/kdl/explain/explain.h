@@ -7,6 +7,7 @@
 #include "lib/inspect/ranking.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/images/sequences.h"
+#include "tools/common/images/terms.h"
 #include "tools/common/input.h"
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
@@ -16,13 +17,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* --args: values of a launch, which decide the conditions of images. */
+typedef struct cli_launch {
+  const char *text;
+  cli_terms terms;
+  kdl_extent items;
+  bool has_items;
+} cli_launch;
+
+/* The caller frees *out_launch, also after a failure. */
+kdl_status cli_launch_parse(const char *text, cli_launch *out_launch);
+void cli_launch_free(cli_launch *launch);
+
 /* The question. */
 typedef struct cli_query {
   const cli_input *input;
   const char *kernel;       /* NULL: everything */
   kdl_inventory *inventory; /* where `kernel` is NULL, else NULL */
   size_t module_count;
-  bool every_image; /* list all images, however many */
+  bool every_image;   /* list all images, however many */
+  cli_launch *launch; /* NULL: images with conditions are not chosen */
   kdl_select_opts opts;
 } cli_query;
 
@@ -50,6 +64,12 @@ typedef struct cli_ranking {
 /* The caller frees *out_ranking, also after a failure. */
 kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_ranking *out_ranking);
 void cli_ranking_free(cli_ranking *ranking);
+
+/* Moves the choice to the image that the query's launch uses. */
+kdl_status cli_launch_choose(const cli_query *query, cli_ranking *ranking);
+
+/* The condition under which launches use the image; `data` is NULL where it has none. */
+kdl_string cli_image_condition(const cli_query *query, size_t image);
 
 /* Whether the image is known to lack the kernel. */
 bool cli_verdict_lacks_kernel(const kdl_verdict *verdict);

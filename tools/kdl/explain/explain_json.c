@@ -38,6 +38,9 @@ static void put_verdict(cli_json *json, const cli_query *query, const kdl_verdic
   cli_json_put_number(json, "priority", verdict->priority);
   cli_json_put_text(json, "fit", verdict->eligible ? verdict->fit : "");
   put_fixes(json, verdict);
+  kdl_string when = cli_image_condition(query, verdict->image);
+  if (when.data)
+    cli_json_put_bytes(json, "when", when);
   cli_json_end_object(json);
 }
 

@@ -53,6 +53,8 @@ kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_rank
   KDL_TRY(kdl_explain(lib, device, query->kernel, &query->opts, copy_verdict, out_ranking));
   KDL_TRY(
       kdl_device_route_get(device, count ? out_ranking->items[0].route : 0, &out_ranking->about));
+  if (query->launch)
+    KDL_TRY(cli_launch_choose(query, out_ranking));
   if (query->kernel || query->module_count == 1)
     out_ranking->chosen = find_chosen(out_ranking);
   out_ranking->fits = out_ranking->chosen != NULL;

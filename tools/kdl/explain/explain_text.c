@@ -67,6 +67,9 @@ static void add_verdict_row(cli_table *table, const cli_query *query, cli_rankin
   if (show & show_tag)
     cli_table_add(table, tag ? *tag : (kdl_string){"", 0});
   cli_table_add(table, kdl_text_of(verdict->eligible ? verdict->fit : ""));
+  kdl_string when = cli_image_condition(query, verdict->image);
+  if (when.data)
+    cli_table_add_line(table, "when:", when);
   for (size_t i = 0; i < verdict->reason_count; ++i)
     cli_table_add_line(table, xarena_format(&ranking->arena, "%s:", verdict->reasons[i].code),
                        kdl_text_of(verdict->reasons[i].words));
@@ -183,6 +186,8 @@ static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
     return;
   }
   bool several = !ranking->chosen && ranking->items[0].eligible;
+  if (several && query->kernel)
+    print_labelled("chosen", "none: each image that fits has a condition", "");
   if (!several)
     print_choice(query, ranking);
   if (query->inventory)
@@ -193,6 +198,8 @@ kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking, const 
   fputs(before, stdout);
   print_labelled("device", ranking->about.label, ranking->about.name);
   print_labelled("kernel", query->kernel ? query->kernel : "any", "");
+  if (query->launch)
+    print_labelled("args", query->launch->text, "");
   print_labelled("policy", kdl_policy_name(query->opts.policy), "");
   if (query->opts.variant_tag)
     print_labelled("tag", query->opts.variant_tag, "");

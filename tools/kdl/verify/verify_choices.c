@@ -110,7 +110,7 @@ static bool tag_is_covered(const examination *e, size_t a, size_t b) {
 static bool limits_are_covered(const examination *e, size_t a, size_t b, kdl_string kernel) {
   const unsigned limits = 1u << KDL_KERNEL_BLOCK | 1u << KDL_KERNEL_SHARED | 1u << KDL_KERNEL_COOP |
                           1u << KDL_KERNEL_CLUSTER | 1u << KDL_KERNEL_SUBGROUP |
-                          1u << KDL_KERNEL_MIN_MEMORY;
+                          1u << KDL_KERNEL_MIN_MEMORY | 1u << KDL_KERNEL_WHEN;
   kdl_string left = kdl_catalog_kernel_key(e->catalog, a, kernel);
   kdl_string right = kdl_catalog_kernel_key(e->catalog, b, kernel);
   kdl_kernel_key key;
@@ -173,6 +173,41 @@ static void check_shadowed(examination *e, size_t index) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Conditions                                                                                   */
+
+static bool has_condition(const examination *e, size_t index, kdl_string kernel) {
+  kdl_string text = kdl_catalog_kernel_key(e->catalog, index, kernel);
+  kdl_kernel_key key;
+  return text.data && kdl_kernel_parse(text, &key, NULL) && kdl_kernel_has(&key, KDL_KERNEL_WHEN);
+}
+
+/* Whether an image without a condition has the kernel and runs wherever this one does. */
+static bool has_general_image(const examination *e, size_t index, kdl_string kernel) {
+  const cli_indexed_kernel *held = cli_kernel_index_find(&e->kernel_index, kernel);
+  for (size_t at = 0; held && at < held->count && at < max_compared; ++at) {
+    size_t i = held->images[at];
+    if (i != index && !traits_of(e, i).faults && kdl_catalog_covers(e->catalog, i, index) &&
+        !has_condition(e, i, kernel))
+      return true;
+  }
+  return false;
+}
+
+static void check_conditions(examination *e, size_t index) {
+  const cli_verified_image *image = &e->verify->images[index];
+  for (size_t i = 0; image->kernels_known && i < image->kernels.count; ++i) {
+    kdl_string kernel = image->kernels.items[i];
+    if (has_condition(e, index, kernel) && !has_general_image(e, index, kernel)) {
+      cli_verify_report(e->verify, CLI_LEVEL_WARNING, index,
+                        "%.*s has a condition (when), and no image without one runs wherever this "
+                        "one does: other launches fail there",
+                        (int)kernel.length, kernel.data);
+      return;
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* IR before machine code                                                                       */
 
 static bool is_ir(unsigned tier) {
@@ -230,6 +265,7 @@ kdl_status cli_verify_choices(cli_verification *verify) {
       continue;
     if (cli_verify_is_alternative(&verify->images[i]))
       check_shadowed(&e, i);
+    check_conditions(&e, i);
     check_priority(&e, i);
   }
   free(e.devices);

@@ -36,10 +36,9 @@ test_0003() {
 }
 
 # 24's command line has -h of its own, which the tool of 23's sources defines once more.
-only_0004() { [ "$BASE" = 23 ]; }
 build_0004() {
-  cxx -I"$SRC/llvm/include" -isystem "$INCLUDE" "$SRC/llvm/tools/llvm-offload-binary/llvm-offload-binary.cpp" \
-    -L"$LLVM/lib" -lLLVM-$BASE -o "$BUILD/bin/llvm-offload-binary"
+  sed 's/Help("h"/Help("help-of-23"/' "$SRC/llvm/tools/llvm-offload-binary/llvm-offload-binary.cpp" >"$BUILD/llvm-offload-binary.cpp"
+  cxx -I"$SRC/llvm/include" -isystem "$INCLUDE" "$BUILD/llvm-offload-binary.cpp" -L"$LLVM/lib" -lLLVM-$BASE -o "$BUILD/bin/llvm-offload-binary"
 }
 test_0004() { lit "$SRC/llvm/test/tools/llvm-offload-binary" "$SRC/llvm/test/tools/llvm-objdump/Offloading/strings.test"; }
 
@@ -115,8 +114,8 @@ test_0006() {
   } | tee "$BUILD/price.txt"
 }
 
-# 23's linker wrapper does not fit 24's option tables, and the target parsers of patch 0002 are not in 23: of its functions the one that the
-# wrapper calls is built with it.
+# 23's linker wrapper does not fit 24's option tables, and the target parsers of patch 0002 are not in 23: of its functions those that the
+# wrapper calls are built with it.
 only_0007() { [ "$BASE" = 23 ]; }
 build_0007() {
   local tool=$SRC/clang/tools/clang-linker-wrapper out=$BUILD/linker-wrapper
@@ -128,9 +127,10 @@ build_0007() {
     echo '#include "llvm/Object/OffloadBinary.h"'
     echo '#include "llvm/Object/OffloadMetadata.h"'
     echo 'using namespace llvm;'
-    sed -n '/^uint32_t object::getVariantPriority/,/^}/p' "$SRC/$object/OffloadMetadata.cpp"
-  } >"$out/priority.cpp"
-  cxx -w -I"$out" -I"$SRC/clang/include" -I"$SRC/llvm/include" -isystem "$INCLUDE" "$tool/ClangLinkerWrapper.cpp" "$out/priority.cpp" \
+    echo 'using namespace llvm::object;'
+    sed -n '/^SmallVector.*getRequiredFeatures/,/^}/p; /^uint32_t object::getVariantPriority/,/^}/p' "$SRC/$object/OffloadMetadata.cpp"
+  } >"$out/metadata.cpp"
+  cxx -w -I"$out" -I"$SRC/clang/include" -I"$SRC/llvm/include" -isystem "$INCLUDE" "$tool/ClangLinkerWrapper.cpp" "$out/metadata.cpp" \
     -L"$LLVM/lib" -l:libclang-cpp.so.23.1 -lLLVM-$BASE -o "$BUILD/bin/clang-linker-wrapper"
 }
 test_0007() { lit "$SRC"/clang/test/OffloadTools/clang-linker-wrapper/linker-wrapper{-metadata,-verbose}.c; }

@@ -37,16 +37,18 @@ for name in "${series[@]}"; do
   for base in $bases; do
     say "series $name on $base"
     code=0
-    tables+=("$work/root/build/$name/$base/table")
     in_root /usr/bin/bash "/$copy/run.sh" "$name" "$base" || code=$?
-    [ $code = 0 ] || [ $code = 77 ] || status=1
+    [ $code = 77 ] && continue # not for this base
+    [ $code = 0 ] || status=1
+    tables+=("$work/root/build/$name/$base/table")
   done
 done
 
+[ ${#tables[@]} -gt 0 ] || skip "nothing ran"
 table() {
   echo '| series | patch | base | subject | applies | before | s | after | s | clang-format |'
   echo '|---|---|---|---|---|---|---|---|---|---|'
-  cat 2>/dev/null "${tables[@]}" | sed 's/|/ | /g; s/^/| /; s/$/ |/'
+  cat "${tables[@]}" | sed 's/|/ | /g; s/^/| /; s/$/ |/'
 }
 table | tee "$work/table.md"
 [ $status = 0 ] || fail "some patch is not as it should be; logs are in $work/root/build/SERIES/BASE/logs"

@@ -41,7 +41,22 @@
  * declarations and definitions; linking removes it. */
 #define KDL_UKERNEL_LAYOUT(name) __attribute__((section(KDL_UKERNEL_LAYOUT_PREFIX name)))
 #define KDL_UKERNEL_LAYOUT_PREFIX "kdl.layout."
-#define KDL_MMA_LAYOUT "mma-kn16" /* of <kdl/mma.h> */
+#define KDL_MMA_LAYOUT "mma-kn16"              /* of <kdl/mma.h> */
+#define KDL_GPU_MMA_LAYOUT "gpu-mma-panel128" /* of <kdl/gpu_mma.h> */
+
+/* A kernel for GPUs whose groups depend on a microkernel:
+ *
+ *     KDL_GROUP_ITEMS(multiply) { return 32 * kdl_uk_tile_subgroups(); }
+ *
+ * is the number of work-items in a group of the kernel `multiply`. After inlining it must be a
+ * constant, by which the compiler allocates registers; 0 where no launch will take place. */
+#define KDL_GROUP_ITEMS_PREFIX "kdl_group_items_"
+#define KDL_GROUP_ITEMS(kernel) KDL_UKERNEL uint32_t kdl_group_items_##kernel(void)
+
+/* The prefix of a structure's name. A kernel for NVIDIA's GPUs that has such a structure as a
+ * parameter does not write to it, and gets no copy of it: its address is where the launch put it,
+ * as tensor maps need it. */
+#define KDL_GRID_CONSTANT_PREFIX "kdl_grid_constant"
 
 /* Weak, so that compilers do not fold the default before the code is linked. */
 #define KDL_CONSTANT(type, name, value)                                                            \

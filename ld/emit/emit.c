@@ -23,6 +23,7 @@ kdl_status ld_emit_optimise(ld_linker *linker) {
   KDL_TRY(run_passes(linker, KDL_UKERNEL_INLINE_PASSES));
   KDL_TRY(ld_inline_verify(linker->module));
   KDL_TRY(run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES));
+  KDL_TRY(ld_gpu_set_blocks(linker));
   linker->calls_after = ld_inline_count_calls(linker->module, NULL);
   ld_stages_end(&linker->stages, LD_STAGE_OPTIMISE);
   return KDL_OK;

@@ -58,7 +58,8 @@ static kdl_status check_ukernel_signature(const ld_linker *linker, LLVMValueRef 
  * headers. */
 static const struct {
   const char *prefix, *layout;
-} layouts[] = {{"kdl_uk_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_MMA_LAYOUT}};
+} layouts[] = {{"kdl_uk_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_MMA_LAYOUT},
+               {"kdl_uk_gpu_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_GPU_MMA_LAYOUT}};
 
 static kdl_string layout_of(LLVMValueRef function) {
   const char *section = LLVMGetSection(function);
@@ -253,6 +254,12 @@ static kdl_status resolve_symbol(ld_linker *linker, kdl_string symbol) {
                 : ld_fail_no_ukernel(&linker->libraries, linker->request, choice);
 }
 
+/* Group memory whose size the launch gives (KDL_LOCAL_DYNAMIC) has no definition. */
+static bool is_dynamic_memory(LLVMValueRef variable) {
+  enum { group_memory = 3 };
+  return LLVMGetPointerAddressSpace(LLVMTypeOf(variable)) == group_memory;
+}
+
 /* A declared and used function or variable that need not stay undefined; NULL where there is none.
  * Functions come first, since the modules that define them may use the variables too. */
 static LLVMValueRef find_undefined(const ld_linker *linker) {
@@ -261,7 +268,7 @@ static LLVMValueRef find_undefined(const ld_linker *linker) {
       return f;
   }
   for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
-    if (ld_value_is_needed(v) && !ld_constant_is(v))
+    if (ld_value_is_needed(v) && !ld_constant_is(v) && !is_dynamic_memory(v))
       return v;
   }
   return NULL;
@@ -330,6 +337,8 @@ static kdl_status check_requested_kernels(const ld_linker *linker) {
 static bool is_kept_symbol(const ld_linker *linker, LLVMValueRef value) {
   static const char record[] = "kdl_host_kernel_";
   kdl_string name = ld_value_name(value);
+  if (kdl_text_starts(name, KDL_GROUP_ITEMS_PREFIX)) /* until ld_gpu_set_blocks */
+    return list_contains(&linker->kernels, name.data + sizeof KDL_GROUP_ITEMS_PREFIX - 1);
   if (LLVMGetValueKind(value) != LLVMGlobalVariableValueKind)
     return list_contains(&linker->kernels, name.data);
   if (kdl_text_starts(name, record))
@@ -351,6 +360,7 @@ kdl_status ld_link_strip_caller(ld_linker *linker) {
 
 kdl_status ld_link_finalize(ld_linker *linker) {
   KDL_TRY(ld_constants_bind(linker->module, linker->request, &linker->constants));
+  ld_gpu_mark_grid_constants(linker);
   ld_module_each_global(linker->module, internalize_unless_kept, linker);
   return KDL_OK;
 }

@@ -54,6 +54,16 @@ size_t ld_inline_count_calls(LLVMModuleRef module, const char *symbol);
 kdl_status ld_inline_verify(LLVMModuleRef module);
 
 /* ------------------------------------------------------------------------------------------ */
+/* Kernels of GPUs (gpu_kernels.c)                                                              */
+
+/* Marks parameters of kernels whose type is KDL_GRID_CONSTANT_PREFIX: no copy of them is made. */
+void ld_gpu_mark_grid_constants(const ld_linker *linker);
+
+/* After optimising: the functions KDL_GROUP_ITEMS_PREFIX return constants, which become launch
+ * bounds of the kernels that they are named after. Removes them. */
+kdl_status ld_gpu_set_blocks(ld_linker *linker);
+
+/* ------------------------------------------------------------------------------------------ */
 /* Symbols that may stay undefined in an image: runtime.def                                     */
 
 typedef enum ld_runtime {

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Matrices in the memory of NVIDIA's GPUs: fills the kernels' parameter and launches them. */
+#include "matmul/gpu_plan.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cuTensorMapEncodeTiled of the driver, and the numbers that it takes. */
+enum {
+  cu_uint8 = 0,
+  cu_float16 = 6,
+  cu_bfloat16 = 9,
+  cu_interleave_none = 0,
+  cu_swizzle_128 = 3,
+  cu_promotion_256 = 3,
+  cu_fill_zero = 0,
+};
+typedef int encode_tiled(void *map, int type, uint32_t rank, void *address, const uint64_t *sizes,
+                         const uint64_t *strides, const uint32_t *box, const uint32_t *steps,
+                         int interleave, int swizzle, int promotion, int fill);
+
+typedef enum gpu_layout { LAYOUT_ROWS, LAYOUT_RHS_BY_K, LAYOUT_COUNT } gpu_layout;
+
+struct kdl_matmul_gpu {
+  kdl_matmul_type type;
+  kdl_kernel *kernels[GPU_SIZES][LAYOUT_COUNT];
+  gpu_tile tiles[GPU_SIZES];
+  gpu_machine machine;
+  encode_tiled *encode; /* NULL: no bulk copies */
+};
+
+static kdl_status refuse(const char *message) {
+  return kdl_error_set(KDL_BAD_CALL, message);
+}
+
+/* Bytes of an element of A and B. */
+static uint32_t element_bytes(kdl_matmul_type type) {
+  return type == KDL_MATMUL_S32_S8 ? 1 : type == KDL_MATMUL_F32_F32 ? 4 : 2;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Finding                                                                                      */
+
+static const char *type_name(kdl_matmul_type type) {
+  return type == KDL_MATMUL_F32_BF16  ? "f32_bf16"
+         : type == KDL_MATMUL_F32_F16 ? "f32_f16"
+         : type == KDL_MATMUL_S32_S8  ? "s32_s8"
+                                      : NULL;
+}
+
+static kdl_status find_kernel(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
+                              const char *suffix, kdl_kernel **out_kernel) {
+  char name[64];
+  snprintf(name, sizeof name, "kdl_gpu_matmul_%s_%s", type_name(type), suffix);
+  return kdl_sym(lib, device, name, NULL, out_kernel);
+}
+
+/* A kernel of the library knows the linked microkernel's tiles. */
+static kdl_status read_tiles(kdl_library *lib, kdl_device *device, kdl_matmul_gpu *matmul) {
+  kdl_kernel *kernel;
+  kdl_queue *queue;
+  kdl_buffer buffer;
+  kdl_status status = find_kernel(lib, device, matmul->type, "tiles", &kernel);
+  if (status == KDL_OK)
+    status = kdl_device_queue(device, &queue);
+  if (status == KDL_OK)
+    status = kdl_alloc(device, sizeof matmul->tiles, &buffer);
+  if (status != KDL_OK)
+    return status;
+  kdl_launch_desc one = kdl_grid(1, 1, 1);
+  const void *pointers[] = {&buffer};
+  kdl_args args = {1, pointers, NULL};
+  one.block[0] = one.block[1] = one.block[2] = 1;
+  status = kdl_launch_call(kernel, queue, &one, &args);
+  if (status == KDL_OK)
+    status = kdl_read(queue, matmul->tiles, &buffer, 0, sizeof matmul->tiles);
+  if (status == KDL_OK)
+    status = kdl_sync(queue);
+  kdl_free(&buffer);
+  return status;
+}
+
+static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_matmul_gpu *matmul) {
+  static const char layouts[LAYOUT_COUNT] = {'n', 'b'};
+  for (uint32_t size = 0; size < GPU_SIZES; ++size) {
+    for (uint32_t layout = 0; layout < LAYOUT_COUNT && matmul->tiles[size].rows; ++layout) {
+      char suffix[8];
+      snprintf(suffix, sizeof suffix, "%u%c", size, layouts[layout]);
+      kdl_status status =
+          find_kernel(lib, device, matmul->type, suffix, &matmul->kernels[size][layout]);
+      if (status != KDL_OK)
+        return status;
+    }
+  }
+  return KDL_OK;
+}
+
+/* The driver is loaded: the device is one of its. */
+static encode_tiled *find_encode(void) {
+  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  encode_tiled *encode = NULL;
+  void *symbol = driver ? dlsym(driver, "cuTensorMapEncodeTiled") : NULL;
+  memcpy(&encode, &symbol, sizeof encode);
+  if (driver)
+    dlclose(driver);
+  return encode;
+}
+
+kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
+                               kdl_matmul_gpu **out_matmul) {
+  kdl_device_info info = {.size = sizeof info};
+  if (!lib || !device || !out_matmul)
+    return refuse("kdl_matmul_gpu_find: found NULL, expected a library, a device and a result");
+  if (!type_name(type))
+    return refuse("kdl_matmul_gpu_find: found a type without kernels for GPUs, expected bf16, f16 "
+                  "or s8");
+  kdl_status status = kdl_device_get(device, &info);
+  if (status != KDL_OK)
+    return status;
+  kdl_matmul_gpu *matmul = calloc(1, sizeof *matmul);
+  if (!matmul)
+    return kdl_error_set(KDL_NO_MEMORY, "matmul: no memory");
+  matmul->type = type;
+  matmul->machine.units = info.units ? info.units : 1;
+  matmul->machine.group_bytes = 228 << 10;
+  status = read_tiles(lib, device, matmul);
+  if (status == KDL_OK)
+    status = find_kernels(lib, device, matmul);
+  if (status != KDL_OK) {
+    free(matmul);
+    return status;
+  }
+  if (matmul->tiles[0].is_bulk)
+    matmul->encode = find_encode();
+  *out_matmul = matmul;
+  return KDL_OK;
+}
+
+void kdl_matmul_gpu_free(kdl_matmul_gpu *matmul) {
+  free(matmul);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Operands                                                                                     */
+
+/* Tensor maps need addresses and distances that are multiples of 16 bytes, and values without gaps
+ * along one dimension. A map has this dimension, then the other, then the batch. */
+static int encode_operand(const kdl_matmul_gpu *matmul, const gpu_matrix *matrix, int is_by_k,
+                          uint64_t rows, uint64_t k, uint64_t batch, uint32_t tile_rows,
+                          gpu_tensor_map *out_map) {
+  const uint64_t bytes = element_bytes(matmul->type);
+  const int64_t along = is_by_k ? matrix->outer : matrix->inner;
+  const int64_t across = is_by_k ? matrix->inner : matrix->outer;
+  const uint32_t depth = 128 / (uint32_t)bytes;
+  const uint64_t sizes[3] = {is_by_k ? rows : k, is_by_k ? k : rows, batch};
+  const uint64_t row_bytes = (uint64_t)across * bytes;
+  const uint64_t batch_bytes = batch > 1 ? (uint64_t)matrix->batch * bytes : row_bytes;
+  const uint64_t strides[2] = {row_bytes, batch_bytes};
+  const uint32_t box[3] = {depth, is_by_k ? depth : tile_rows, 1}, steps[3] = {1, 1, 1};
+  if (!matmul->encode || along != 1 || across < 1 || matrix->batch < 0 || !k || !rows ||
+      matrix->address % 16 || row_bytes % 16 || batch_bytes % 16 || !batch_bytes ||
+      row_bytes >> 40 || batch_bytes >> 40)
+    return 0;
+  const int type = matmul->type == KDL_MATMUL_F32_BF16  ? cu_bfloat16
+                   : matmul->type == KDL_MATMUL_F32_F16 ? cu_float16
+                                                        : cu_uint8;
+  return matmul->encode(out_map, type, 3, (void *)(uintptr_t)matrix->address, sizes, strides, box,
+                        steps, cu_interleave_none, cu_swizzle_128, cu_promotion_256,
+                        cu_fill_zero) == 0;
+}
+
+static gpu_matrix matrix_of(kdl_matmul_matrix matrix, int64_t batch, int is_rhs) {
+  return (gpu_matrix){.address = (uint64_t)(uintptr_t)matrix.elements,
+                      .outer = is_rhs ? matrix.column_stride : matrix.row_stride,
+                      .inner = is_rhs ? matrix.row_stride : matrix.column_stride,
+                      .batch = batch};
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching                                                                                    */
+
+static kdl_status check(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem) {
+  if (!matmul || !problem)
+    return refuse("kdl_matmul_gpu_run: found NULL, expected kernels and a problem");
+  if (problem->size != sizeof *problem)
+    return refuse("kdl_matmul_gpu_run: found another size of the problem, expected "
+                  "kdl_matmul_gpu_problem_of");
+  if ((unsigned)problem->result > KDL_MATMUL_RESULT_F32 ||
+      (unsigned)problem->activation > KDL_MATMUL_GELU)
+    return refuse("kdl_matmul_gpu_run: found an unknown type of result or activation");
+  return KDL_OK;
+}
+
+static uint32_t value_of(const kdl_matmul_gpu *matmul, kdl_matmul_result result) {
+  switch (result) {
+  case KDL_MATMUL_RESULT_BF16:
+    return GPU_BF16;
+  case KDL_MATMUL_RESULT_F16:
+    return GPU_F16;
+  case KDL_MATMUL_RESULT_F32:
+    return GPU_F32;
+  default:
+    return matmul->type == KDL_MATMUL_S32_S8 ? GPU_S32 : GPU_F32;
+  }
+}
+
+static uint32_t flags_of(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
+                         const kdl_grid_constant_matmul *args) {
+  const uint64_t bytes = args->value == GPU_F32 || args->value == GPU_S32 ? 4 : 2;
+  const int is_scaled = matmul->type == KDL_MATMUL_S32_S8 && args->value != GPU_S32;
+  uint32_t flags = 0;
+  if (args->result.inner == 1 && args->result.address % 16 == 0 &&
+      (uint64_t)args->result.outer * bytes % 16 == 0 &&
+      (problem->batch < 2 || (uint64_t)args->result.batch * bytes % 16 == 0))
+    flags |= GPU_RESULT_ALIGNED;
+  if (is_scaled || problem->scale != 1.0f || problem->bias || problem->residual.elements ||
+      problem->activation)
+    flags |= GPU_HAS_EPILOGUE;
+  return flags;
+}
+
+static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
+                       const kdl_matmul_gpu_plan *plan, kdl_grid_constant_matmul *args,
+                       gpu_layout *out_layout) {
+  const gpu_tile *tile = &matmul->tiles[plan->tile];
+  memset(args, 0, sizeof *args);
+  args->lhs = matrix_of(problem->a, problem->a_batch, 0);
+  args->rhs = matrix_of(problem->b, problem->b_batch, 1);
+  args->result = matrix_of(problem->c, problem->c_batch, 0);
+  args->residual = matrix_of(problem->residual, problem->residual_batch, 0);
+  args->bias = (uint64_t)(uintptr_t)problem->bias;
+  args->counters = problem->workspace.address;
+  args->partial = problem->workspace.address + GPU_COUNTER_BYTES;
+  args->m = problem->m;
+  args->n = problem->n;
+  args->k = problem->k;
+  args->batch = problem->batch;
+  args->parts = plan->parts;
+  args->band = 8;
+  args->value = value_of(matmul, problem->result);
+  args->activation = (uint32_t)problem->activation;
+  args->scale = problem->scale;
+  args->flags = flags_of(matmul, problem, args);
+  const int is_by_k =
+      args->rhs.inner != 1 && args->rhs.outer == 1 && element_bytes(matmul->type) == 2;
+  *out_layout = is_by_k ? LAYOUT_RHS_BY_K : LAYOUT_ROWS;
+  if (encode_operand(matmul, &args->lhs, 0, problem->m, problem->k, problem->batch, tile->rows,
+                     &args->lhs_map))
+    args->flags |= GPU_LHS_BULK;
+  if (encode_operand(matmul, &args->rhs, is_by_k, problem->n, problem->k, problem->batch,
+                     tile->columns, &args->rhs_map))
+    args->flags |= GPU_RHS_BULK;
+  return KDL_OK;
+}
+
+kdl_status kdl_matmul_gpu_plan_of(const kdl_matmul_gpu *matmul,
+                                  const kdl_matmul_gpu_problem *problem,
+                                  kdl_matmul_gpu_plan *out_plan) {
+  kdl_status status = check(matmul, problem);
+  if (status != KDL_OK)
+    return status;
+  *out_plan = gpu_plan(&matmul->machine, matmul->tiles, problem);
+  return out_plan->rows ? KDL_OK
+                        : refuse("kdl_matmul_gpu_run: found no tile of that size, or too small a "
+                                 "workspace for these parts of K");
+}
+
+kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
+                              const kdl_matmul_gpu_problem *problem) {
+  kdl_matmul_gpu_plan plan;
+  kdl_status status = kdl_matmul_gpu_plan_of(matmul, problem, &plan);
+  if (status != KDL_OK || !problem->m || !problem->n || !problem->batch)
+    return status;
+  kdl_grid_constant_matmul args;
+  gpu_layout layout;
+  status = fill(matmul, problem, &plan, &args, &layout);
+  if (status != KDL_OK)
+    return status;
+  kdl_launch_desc desc = kdl_grid(plan.groups, 1, 1);
+  desc.block[0] = matmul->tiles[plan.tile].threads;
+  desc.block[1] = desc.block[2] = 1;
+  desc.shared = matmul->tiles[plan.tile].group_bytes;
+  const void *pointers[] = {&args};
+  kdl_args list = {1, pointers, NULL};
+  return kdl_launch_call(matmul->kernels[plan.tile][layout], queue, &desc, &list);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The tile and the division of K for a shape on a GPU. */
+#ifndef KDL_MATMUL_GPU_PLAN_H
+#define KDL_MATMUL_GPU_PLAN_H
+
+#include "matmul/gpu_arguments.h"
+
+#include <kdl/matmul_gpu.h>
+
+typedef struct gpu_machine {
+  uint32_t units;       /* multiprocessors */
+  uint32_t group_bytes; /* group memory of one */
+} gpu_machine;
+
+enum { GPU_COUNTER_BYTES = 64 << 10 }; /* the first part of a workspace: a counter for each tile */
+
+/* The plan of the least cost of those that the problem allows. */
+kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
+                             const kdl_matmul_gpu_problem *problem);
+
+#endif

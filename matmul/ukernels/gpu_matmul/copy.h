@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The producers: fill the stages of the ring, by bulk copies or by loads and stores. */
+#ifndef KDL_GPU_MATMUL_COPY_H
+#define KDL_GPU_MATMUL_COPY_H
+
+#include "schedule.h"
+
+enum { chunk_bytes = 16, chunk_values = chunk_bytes / sizeof(element) };
+
+INLINE void copy_bulk(uint32_t to, const gpu_tensor_map *map, uint32_t barrier, uint32_t c0,
+                      uint32_t c1, uint32_t batch) {
+  __asm__ volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, "
+      "%4, %5}], [%2];" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(c0), "r"(c1), "r"(batch)
+      : "memory");
+}
+
+/* An operand by bulk copies: one box, or one for every 64 rows if it lies by K. */
+INLINE void copy_operand_bulk(uint32_t to, const gpu_tensor_map *map, uint32_t barrier,
+                              uint32_t row, uint32_t k, uint32_t batch, int32_t rows,
+                              int32_t is_by_k) {
+  if (!is_by_k) {
+    copy_bulk(to, map, barrier, k, row, batch);
+    return;
+  }
+#pragma clang loop unroll(full)
+  for (int32_t block = 0; block < rows / 64; ++block)
+    copy_bulk(to + (uint32_t)block * 64 * kdl_gpu_mma_panel_bytes, map, barrier,
+              row + 64 * (uint32_t)block, k, batch);
+}
+
+/* Where the launch has an operand, and how much of it there is. */
+typedef struct {
+  const __gpu_global element *values; /* of the batch */
+  int64_t row_stride, k_stride;
+  uint32_t rows, depth; /* of the whole matrix */
+} operand;
+
+/* 16 bytes of a row along K, zeros outside of the matrix. */
+INLINE chunk load_chunk(const operand *from, uint32_t row, uint32_t k) {
+  element values[chunk_values];
+  const __gpu_global element *at =
+      from->values + (int64_t)row * from->row_stride + (int64_t)k * from->k_stride;
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < chunk_values; ++i)
+    values[i] = row < from->rows && k + i < from->depth ? at[(int64_t)i * from->k_stride] : 0;
+  chunk result;
+  __builtin_memcpy(&result, values, sizeof result);
+  return result;
+}
+
+/* The same where the values lie by K: 16 bytes of a k along rows. */
+INLINE chunk load_chunk_by_k(const operand *from, uint32_t row, uint32_t k) {
+  element values[chunk_values];
+  const __gpu_global element *at =
+      from->values + (int64_t)row * from->row_stride + (int64_t)k * from->k_stride;
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < chunk_values; ++i)
+    values[i] = row + i < from->rows && k < from->depth ? at[(int64_t)i * from->row_stride] : 0;
+  chunk result;
+  __builtin_memcpy(&result, values, sizeof result);
+  return result;
+}
+
+/* A panel by loads and stores of the producers' threads: any strides. Neighbouring threads take
+ * neighbours in memory: along K, or along rows if these are closer. */
+INLINE void copy_operand(__gpu_local uint8_t *to, const operand *from, uint32_t row, uint32_t k,
+                         uint32_t rows, uint32_t thread, uint32_t threads, int32_t is_by_k) {
+  const uint32_t chunks = kdl_gpu_mma_panel_bytes / chunk_bytes;
+  const int is_along_rows = from->row_stride == 1;
+#pragma clang loop unroll(disable)
+  for (uint32_t i = thread; i < rows * chunks; i += threads) {
+    uint32_t r, c;
+    chunk values;
+    if (is_by_k) { /* row r of a block is one k */
+      uint32_t block = i / (64 * chunks);
+      r = i % (64 * chunks) / chunks, c = i % chunks;
+      values = load_chunk_by_k(from, row + 64 * block + c * chunk_values, k + r);
+      r += 64 * block;
+    } else {
+      r = is_along_rows ? i % rows : i / chunks;
+      c = is_along_rows ? i / rows : i % chunks;
+      values = load_chunk(from, row + r, k + c * chunk_values);
+    }
+    *(__gpu_local chunk *)(to + r * kdl_gpu_mma_panel_bytes + chunk_bytes * (c ^ (r % 8))) = values;
+  }
+}
+
+/* The work of the subgroups that copy: the stages of all tiles of the group, in order. With bulk
+ * copies alone, one thread does it. */
+INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gpu_ring ring,
+                          __gpu_local uint8_t *stages, uint32_t thread, int32_t layout) {
+  const uint32_t threads = kdl_gpu_mma_lanes * (uint32_t)t.producers;
+  const int lhs_bulk = t.is_bulk && (args->flags & GPU_LHS_BULK);
+  const int rhs_bulk = t.is_bulk && (args->flags & GPU_RHS_BULK);
+  const int is_bulk = lhs_bulk && rhs_bulk;
+  const uint32_t lhs_bytes = (uint32_t)t.rows * kdl_gpu_mma_panel_bytes;
+  const uint32_t rhs_bytes = (uint32_t)t.columns * kdl_gpu_mma_panel_bytes;
+  const uint32_t bulk_bytes = (lhs_bulk ? lhs_bytes : 0) + (rhs_bulk ? rhs_bytes : 0);
+  if (is_bulk && thread)
+    return;
+  for (uint32_t number = first_work(); number < t.work; number += work_step()) {
+    work w = work_of(args, t, number);
+    operand lhs = {(const __gpu_global element *)args->lhs.address + w.batch * args->lhs.batch,
+                   args->lhs.outer, args->lhs.inner, args->m, args->k};
+    operand rhs = {(const __gpu_global element *)args->rhs.address + w.batch * args->rhs.batch,
+                   args->rhs.outer, args->rhs.inner, args->n, args->k};
+#pragma clang loop unroll(disable)
+    for (uint32_t step = w.first_step; step < w.last_step; ++step) {
+      const uint32_t k = step * (uint32_t)t.depth;
+      __gpu_local uint8_t *stage = stages + ring.stage * (lhs_bytes + rhs_bytes);
+      const uint32_t barrier = ring.full + 8 * ring.stage;
+      kdl_gpu_ring_wait_empty(&ring);
+      if (!lhs_bulk)
+        copy_operand(stage, &lhs, w.row, k, (uint32_t)t.rows, thread, threads,
+                     layout & KDL_GPU_MMA_LHS_BY_K);
+      if (!rhs_bulk)
+        copy_operand(stage + lhs_bytes, &rhs, w.column, k, (uint32_t)t.columns, thread, threads,
+                     layout & KDL_GPU_MMA_RHS_BY_K);
+      if (!is_bulk) { /* written by all, then one arrives */
+        if (t.is_bulk)
+          __asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __asm__ volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+      }
+      if (thread == 0 && !t.is_bulk)
+        __asm__ volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
+      if (thread == 0 && t.is_bulk) {
+        __asm__ volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                         "r"(bulk_bytes)
+                         : "memory");
+        const uint32_t to = (uint32_t)(uintptr_t)stage;
+        if (lhs_bulk)
+          copy_operand_bulk(to, &args->lhs_map, barrier, w.row, k, w.batch, t.rows,
+                            layout & KDL_GPU_MMA_LHS_BY_K);
+        if (rhs_bulk)
+          copy_operand_bulk(to + lhs_bytes, &args->rhs_map, barrier, w.column, k, w.batch,
+                            t.columns, layout & KDL_GPU_MMA_RHS_BY_K);
+      }
+      kdl_gpu_ring_next(&ring);
+    }
+  }
+}
+
+#endif

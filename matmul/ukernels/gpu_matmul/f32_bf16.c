@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Matrices of bf16, accumulated in f32. */
+#include <stdint.h>
+
+typedef uint16_t element;
+typedef float acc_type;
+enum { acc_is_integer = 0 };
+#define microkernel kdl_uk_gpu_mma_f32_bf16
+#define microkernel_tile kdl_uk_gpu_mma_f32_bf16_tile
+#define microkernel_group_bytes kdl_uk_gpu_mma_f32_bf16_group_bytes
+#define microkernel_role kdl_uk_gpu_mma_f32_bf16_role
+#define NAMED(suffix) kdl_gpu_matmul_f32_bf16_##suffix
+#include "gpu_matmul.h"

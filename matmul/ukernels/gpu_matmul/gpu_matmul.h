@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Matrix multiplication on NVIDIA's GPUs, for every type and target: the caller of the microkernels
+ * of <kdl/gpu_mma.h>. A group has subgroups that copy operands into a ring of stages, and subgroups
+ * that multiply and store. It takes one tile after the other, and copies the next one's operands
+ * while it stores.
+ *
+ * What includes it defines: element, acc_type, acc_is_integer; microkernel, its three functions,
+ * and the names of kernels.
+ */
+#include "copy.h"
+#include "schedule.h"
+#include "store.h"
+
+enum { barrier_bytes = 256 }; /* of up to 15 stages, and a number that subgroups share */
+
+INLINE uint32_t group_bytes(int32_t size) {
+  const uint32_t tile = microkernel_tile(size);
+  return kdl_gpu_mma_panel_align + microkernel_group_bytes(size) +
+         (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes + barrier_bytes;
+}
+
+INLINE void init_barrier(uint32_t barrier, uint32_t arrivals) {
+  __asm__ volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size, int32_t layout) {
+  const uint32_t tile = microkernel_tile(size), ring_bytes = microkernel_group_bytes(size);
+  if (!tile)
+    return;
+  const tiling t = tiling_of(args, tile, ring_bytes);
+  const uint32_t thread = __gpu_thread_id(0);
+  /* The same in all lanes, so that branches on it are uniform. */
+  const uint32_t subgroup =
+      (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int)(thread / kdl_gpu_mma_lanes), 0, 31);
+  KDL_LOCAL_DYNAMIC(uint8_t, memory);
+  const uint32_t unaligned = (uint32_t)(uintptr_t)memory % kdl_gpu_mma_panel_align;
+  __gpu_local uint8_t *stages = memory + (unaligned ? kdl_gpu_mma_panel_align - unaligned : 0);
+  __gpu_local uint8_t *staging = stages + ring_bytes;
+  __gpu_local uint8_t *barriers = staging + KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes;
+  kdl_gpu_ring ring = {.full = (uint32_t)(uintptr_t)barriers, .stages = (uint32_t)t.stages};
+  ring.empty = ring.full + 8 * ring.stages;
+  __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * t.stages);
+  if (thread == 0) {
+    for (uint32_t i = 0; i < ring.stages; ++i) {
+      init_barrier(ring.full + 8 * i, 1);
+      init_barrier(ring.empty + 8 * i, (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile));
+    }
+    if (t.is_bulk)
+      __asm__ volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __gpu_sync_threads();
+
+  if (subgroup < (uint32_t)t.producers) {
+    microkernel_role(size, KDL_GPU_MMA_COPIES);
+    ring.phase = 1;
+    run_producers(args, t, ring, stages, thread, layout);
+    return;
+  }
+  microkernel_role(size, KDL_GPU_MMA_MULTIPLIES);
+  const uint32_t of_multiplying = subgroup - (uint32_t)t.producers;
+  const element *lhs = (const element *)(const void *)stages;
+  const int64_t rhs_offset = (int64_t)t.rows * t.depth;
+  acc_type acc[kdl_gpu_mma_most_values]; /* what the tile does not use is not there */
+#pragma clang loop unroll(disable)
+  for (uint32_t number = first_work(); number < t.work; number += work_step()) {
+    const work w = work_of(args, t, number);
+#pragma clang loop unroll(full)
+    for (int32_t i = 0; i < 4 * t.intrinsics_m * t.intrinsics_n; ++i)
+      acc[i] = 0;
+    microkernel(lhs, 0, lhs, rhs_offset, acc, 0, &ring, (int32_t)(w.last_step - w.first_step),
+                t.intrinsics_m, t.intrinsics_n, kdl_gpu_mma_intrinsics_k, t.subgroups_m,
+                t.subgroups_n, (int32_t)of_multiplying, layout);
+    if (args->parts > 1 && !add_parts(args, t, w, acc, seen, of_multiplying))
+      continue;
+    store_tile(args, t, w, acc, staging, of_multiplying);
+  }
+}
+
+/* The kernels for a size of the tile: names end with the size and with what lies by K: "n"
+ * (nothing), "a", "b", "ab". */
+#define GROUP_ITEMS(kernel) KDL_GROUP_ITEMS(kernel)
+#define KERNEL(size, suffix, layout)                                                               \
+  GROUP_ITEMS(NAMED(size##suffix)) {                                                               \
+    return (uint32_t)KDL_GPU_MMA_THREADS(microkernel_tile(size));                                  \
+  }                                                                                                \
+  __gpu_kernel void NAMED(size##suffix)(kdl_grid_constant_matmul args) {                           \
+    multiply_matrices(&args, size, layout);                                                        \
+  }
+#define KERNELS(size)                                                                              \
+  KERNEL(size, n, 0)                                                                               \
+  KERNEL(size, b, KDL_GPU_MMA_RHS_BY_K)
+KERNELS(0)
+KERNELS(1)
+KERNELS(2)
+KERNELS(3)
+
+/* What a launch must know of the linked microkernel. */
+__gpu_kernel void NAMED(tiles)(__gpu_global gpu_tile *tiles) {
+  if (__gpu_thread_id(0) || __gpu_block_id(0))
+    return;
+#pragma clang loop unroll(full)
+  for (int32_t size = 0; size < GPU_SIZES; ++size) {
+    const uint32_t tile = microkernel_tile(size);
+    gpu_tile found = {0};
+    if (tile) {
+      found.rows = (uint32_t)KDL_GPU_MMA_ROWS(tile);
+      found.columns = (uint32_t)KDL_GPU_MMA_COLUMNS(tile);
+      found.depth = kdl_gpu_mma_panel_bytes / sizeof(element);
+      found.threads = (uint32_t)KDL_GPU_MMA_THREADS(tile);
+      found.group_bytes = group_bytes(size);
+      found.is_bulk = (uint32_t)KDL_GPU_MMA_IS_BULK(tile);
+      found.stages = microkernel_group_bytes(size) / (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
+    }
+    tiles[size] = found;
+  }
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which parts of the result a group computes, in which order. */
+#ifndef KDL_GPU_MATMUL_SCHEDULE_H
+#define KDL_GPU_MATMUL_SCHEDULE_H
+
+#include <kdl/gpu_mma.h>
+#include <kdl/kernel.h>
+
+#include "matmul/gpu_arguments.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef uint32_t chunk __attribute__((vector_size(16)));
+
+/* The tile of the linked microkernel and the number of tiles: constants but for the last four. */
+typedef struct {
+  int32_t intrinsics_m, intrinsics_n, subgroups_m, subgroups_n, producers, is_bulk;
+  int32_t rows, columns, depth, stages;
+  uint32_t tiles_m, tiles_n, steps, work;
+} tiling;
+
+/* One tile, or a part of K of it. */
+typedef struct {
+  uint32_t row, column, batch;
+  uint32_t first_step, last_step; /* along K, in stages */
+  uint32_t tile, part;
+} work;
+
+INLINE uint32_t divide_up(uint32_t a, uint32_t b) {
+  return (a + b - 1) / b;
+}
+
+INLINE tiling tiling_of(const kdl_grid_constant_matmul *args, uint32_t tile, uint32_t ring_bytes) {
+  tiling t;
+  t.intrinsics_m = KDL_GPU_MMA_INTRINSICS_M(tile);
+  t.intrinsics_n = KDL_GPU_MMA_INTRINSICS_N(tile);
+  t.subgroups_m = KDL_GPU_MMA_SUBGROUPS_M(tile);
+  t.subgroups_n = KDL_GPU_MMA_SUBGROUPS_N(tile);
+  t.producers = KDL_GPU_MMA_PRODUCERS(tile);
+  t.is_bulk = KDL_GPU_MMA_IS_BULK(tile);
+  t.rows = KDL_GPU_MMA_ROWS(tile);
+  t.columns = KDL_GPU_MMA_COLUMNS(tile);
+  t.depth = kdl_gpu_mma_panel_bytes / (int32_t)sizeof(element);
+  t.stages = (int32_t)ring_bytes / KDL_GPU_MMA_STAGE_BYTES(tile);
+  t.tiles_m = divide_up(args->m, (uint32_t)t.rows);
+  t.tiles_n = divide_up(args->n, (uint32_t)t.columns);
+  t.steps = divide_up(args->k, (uint32_t)t.depth);
+  t.work = t.tiles_m * t.tiles_n * args->batch * args->parts;
+  return t;
+}
+
+/* Groups take works in turn. */
+INLINE uint32_t first_work(void) {
+  return __gpu_block_id(0);
+}
+INLINE uint32_t work_step(void) {
+  return __gpu_num_blocks(0);
+}
+
+/* Parts of K of a tile are neighbours, since they are added up when the last one is done. Tiles go
+ * in bands of args->band rows of tiles, down and then to the right, so that groups that run at one
+ * time share operands in L2. */
+INLINE work work_of(const kdl_grid_constant_matmul *args, tiling t, uint32_t number) {
+  work w;
+  w.part = number % args->parts;
+  w.tile = number / args->parts;
+  const uint32_t of_batch = t.tiles_m * t.tiles_n;
+  w.batch = w.tile / of_batch;
+  const uint32_t in_batch = w.tile - w.batch * of_batch;
+  const uint32_t band = in_batch / (args->band * t.tiles_n);
+  const uint32_t in_band = in_batch - band * args->band * t.tiles_n;
+  const uint32_t first = band * args->band;
+  const uint32_t height = t.tiles_m - first < args->band ? t.tiles_m - first : args->band;
+  w.row = (first + in_band % height) * (uint32_t)t.rows;
+  w.column = in_band / height * (uint32_t)t.columns;
+  const uint32_t of_part = divide_up(t.steps, args->parts);
+  w.first_step = w.part * of_part < t.steps ? w.part * of_part : t.steps;
+  w.last_step = w.first_step + of_part < t.steps ? w.first_step + of_part : t.steps;
+  return w;
+}
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The sums of a tile: parts of K added up, the epilogue, and the store to the result. */
+#ifndef KDL_GPU_MATMUL_STORE_H
+#define KDL_GPU_MATMUL_STORE_H
+
+#include "schedule.h"
+
+/* A subgroup stores 16 rows of 128 bytes at a time, through group memory: from there, each row is a
+ * line of the result. Chunks of 16 bytes are swizzled as in the panels. */
+enum { line_bytes = 128, staging_bytes = 16 * line_bytes };
+
+typedef uint32_t two __attribute__((vector_size(8)));
+
+INLINE __gpu_local uint8_t *staged(__gpu_local uint8_t *staging, uint32_t row, uint32_t byte) {
+  return staging + row * line_bytes + 16 * ((byte / 16) ^ (row % 8)) + byte % 16;
+}
+
+INLINE uint32_t pack_bf16(float low, float high) {
+  uint32_t pair;
+  __asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+INLINE uint32_t pack_f16(float low, float high) {
+  uint32_t pair;
+  __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+INLINE uint32_t pack(uint32_t value, float low, float high) {
+  return value == GPU_BF16 ? pack_bf16(low, high) : pack_f16(low, high);
+}
+INLINE float unpack(uint32_t value, uint16_t bits) {
+  float result;
+  if (value == GPU_BF16)
+    return kdl_f32_bits((uint32_t)bits << 16);
+  __asm__("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(bits));
+  return result;
+}
+
+/* A tile, as one subgroup sees it. */
+typedef struct {
+  uint64_t result, residual; /* addresses, of the batch */
+  uint32_t value_bytes;      /* of the result and the residual */
+  uint32_t lane;
+  __gpu_local uint8_t *staging;
+} place;
+
+INLINE uint64_t address_in(const gpu_matrix *matrix, uint64_t first, uint32_t row, uint32_t column,
+                           uint32_t bytes) {
+  return first + (uint64_t)((int64_t)row * matrix->outer + (int64_t)column * matrix->inner) * bytes;
+}
+
+INLINE void copy_value(uint64_t to, const __gpu_local uint8_t *from, uint32_t bytes) {
+  if (bytes == 2)
+    *(__gpu_global uint16_t *)to = *(const __gpu_local uint16_t *)from;
+  else
+    *(__gpu_global uint32_t *)to = *(const __gpu_local uint32_t *)from;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Without an epilogue                                                                          */
+
+/* The staged rows, of 32 values of four bytes or 64 of two. */
+INLINE void store_lines(const kdl_grid_constant_matmul *args, const place *at, uint32_t row,
+                        uint32_t column, uint32_t bytes) {
+  const uint32_t place_in_line = at->lane % 8, values = 16 / bytes;
+  const uint32_t first = column + place_in_line * values;
+  const int is_whole = (args->flags & GPU_RESULT_ALIGNED) && first + values <= args->n;
+  __gpu_sync_lane(~(uint64_t)0);
+#pragma clang loop unroll(disable)
+  for (uint32_t r = at->lane / 8; r < 16; r += 4) {
+    const __gpu_local uint8_t *from = staged(at->staging, r, 16 * place_in_line);
+    if (row + r >= args->m)
+      break;
+    uint64_t to = address_in(&args->result, at->result, row + r, first, bytes);
+    if (is_whole) {
+      *(__gpu_global chunk *)to = *(const __gpu_local chunk *)from;
+      continue;
+    }
+#pragma clang loop unroll(disable)
+    for (uint32_t i = 0; i < values && first + i < args->n; ++i)
+      copy_value(to + (uint64_t)((int64_t)i * args->result.inner) * bytes, from + i * bytes, bytes);
+  }
+  __gpu_sync_lane(~(uint64_t)0);
+}
+
+/* 16 rows by 64 columns, eight fragments, as two bytes a value. */
+INLINE void stage_short(const kdl_grid_constant_matmul *args, const place *at,
+                        const acc_type *acc) {
+#pragma clang loop unroll(full)
+  for (uint32_t j = 0; j < 8; ++j) {
+    const acc_type *d = acc + 4 * j;
+    const uint32_t row = at->lane / 4, byte = 16 * j + 4 * (at->lane % 4);
+    *(__gpu_local uint32_t *)staged(at->staging, row, byte) =
+        pack(args->value, (float)d[0], (float)d[1]);
+    *(__gpu_local uint32_t *)staged(at->staging, row + 8, byte) =
+        pack(args->value, (float)d[2], (float)d[3]);
+  }
+}
+
+/* 16 rows by 32 columns, four fragments, as they are. */
+INLINE void stage(const place *at, const acc_type *acc) {
+#pragma clang loop unroll(full)
+  for (uint32_t j = 0; j < 4; ++j) {
+    uint32_t bits[4];
+    __builtin_memcpy(bits, acc + 4 * j, sizeof bits);
+    const uint32_t row = at->lane / 4, byte = 32 * j + 8 * (at->lane % 4);
+    *(__gpu_local two *)staged(at->staging, row, byte) = (two){bits[0], bits[1]};
+    *(__gpu_local two *)staged(at->staging, row + 8, byte) = (two){bits[2], bits[3]};
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* With an epilogue                                                                             */
+
+INLINE float gelu(float x) { /* x / (1 + exp(-2 z)), with tanh's argument z */
+  float z = 0.7978845608f * (x + 0.044715f * x * x * x);
+  return x * __nvvm_rcp_approx_ftz_f(1.0f + kdl_exp(-2.0f * z));
+}
+
+INLINE uint32_t load_value(uint64_t address, uint32_t bytes) {
+  return bytes == 2 ? *(const __gpu_global uint16_t *)address
+                    : *(const __gpu_global uint32_t *)address;
+}
+
+INLINE float as_float(uint32_t value, uint32_t bits) {
+  return value == GPU_F32 ? kdl_f32_bits(bits) : unpack(value, (uint16_t)bits);
+}
+
+/* The bits of a value of the result, from those of its sum. */
+INLINE uint32_t finish_value(const kdl_grid_constant_matmul *args, const place *at, uint32_t sum,
+                             uint32_t row, uint32_t column) {
+  uint32_t before = 0;
+  if (args->residual.address)
+    before = load_value(address_in(&args->residual, at->residual, row, column, at->value_bytes),
+                        at->value_bytes);
+  if (args->value == GPU_S32)
+    return sum + before;
+  float value = (acc_is_integer ? (float)(int32_t)sum : kdl_f32_bits(sum)) * args->scale;
+  if (args->bias)
+    value += ((const __gpu_global float *)args->bias)[column];
+  if (args->residual.address)
+    value += as_float(args->value, before);
+  if (args->activation == GPU_RELU)
+    value = __builtin_fmaxf(value, 0.0f);
+  else if (args->activation == GPU_GELU)
+    value = gelu(value);
+  return args->value == GPU_F32 ? kdl_bits_f32(value) : pack(args->value, value, 0.0f);
+}
+
+/* The staged rows of 32 sums, a row at a time. */
+INLINE void finish_lines(const kdl_grid_constant_matmul *args, const place *at, uint32_t row,
+                         uint32_t column) {
+  const uint32_t bytes = at->value_bytes, mine = column + at->lane;
+  __gpu_sync_lane(~(uint64_t)0);
+#pragma clang loop unroll(disable)
+  for (uint32_t r = 0; r < 16 && row + r < args->m && mine < args->n; ++r) {
+    uint32_t sum = *(const __gpu_local uint32_t *)staged(at->staging, r, 4 * at->lane);
+    uint32_t value = finish_value(args, at, sum, row + r, mine);
+    uint64_t to = address_in(&args->result, at->result, row + r, mine, bytes);
+    if (bytes == 2)
+      *(__gpu_global uint16_t *)to = (uint16_t)value;
+    else
+      *(__gpu_global uint32_t *)to = value;
+  }
+  __gpu_sync_lane(~(uint64_t)0);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* A tile                                                                                       */
+
+/* Fragments of `fragments` by 8 columns, one after the other. Values move down in `acc`, so that
+ * the epilogue is in the code once. */
+INLINE void finish_fragments(const kdl_grid_constant_matmul *args, const place *at, acc_type *acc,
+                             int32_t fragments, uint32_t row, uint32_t column) {
+#pragma clang loop unroll(disable)
+  for (int32_t j = 0; j < fragments; j += 4) {
+    stage(at, acc);
+    finish_lines(args, at, row, column + 8 * (uint32_t)j);
+#pragma clang loop unroll(full)
+    for (int32_t i = 0; i < 4 * fragments - 16; ++i)
+      acc[i] = acc[i + 16];
+  }
+}
+
+INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, acc_type *acc,
+                       __gpu_local uint8_t *staging, uint32_t subgroup) {
+  const uint32_t at_m = subgroup % (uint32_t)t.subgroups_m,
+                 at_n = subgroup / (uint32_t)t.subgroups_m;
+  const uint32_t bytes = args->value == GPU_F32 || args->value == GPU_S32 ? 4 : 2;
+  place at = {
+      .value_bytes = bytes, .lane = __gpu_lane_id(), .staging = staging + subgroup * staging_bytes};
+  at.result = args->result.address + (uint64_t)((int64_t)w.batch * args->result.batch * bytes);
+  at.residual =
+      args->residual.address + (uint64_t)((int64_t)w.batch * args->residual.batch * bytes);
+#pragma clang loop unroll(full)
+  for (int32_t i = 0; i < t.intrinsics_m; ++i) {
+    const uint32_t row = w.row + 16 * ((uint32_t)i * (uint32_t)t.subgroups_m + at_m);
+    const uint32_t column = w.column + 8 * at_n * (uint32_t)t.intrinsics_n;
+    acc_type *d = acc + 4 * i * t.intrinsics_n;
+    if (args->flags & GPU_HAS_EPILOGUE) {
+      finish_fragments(args, &at, d, t.intrinsics_n, row, column);
+    } else if (bytes == 2) {
+#pragma clang loop unroll(full)
+      for (int32_t j = 0; j < t.intrinsics_n; j += 8) {
+        stage_short(args, &at, d + 4 * j);
+        store_lines(args, &at, row, column + 8 * (uint32_t)j, 2);
+      }
+    } else {
+#pragma clang loop unroll(full)
+      for (int32_t j = 0; j < t.intrinsics_n; j += 4) {
+        stage(&at, d + 4 * j);
+        store_lines(args, &at, row, column + 8 * (uint32_t)j, 4);
+      }
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parts of K                                                                                   */
+
+typedef acc_type acc_four __attribute__((vector_size(16)));
+
+/* Puts the sums of a part into memory. The group that is the last of its tile adds all parts up in
+ * their order, so that the result does not depend on which one that is: it returns 1 to all threads
+ * of the group that multiply. */
+INLINE int add_parts(const kdl_grid_constant_matmul *args, tiling t, work w, acc_type *acc,
+                     __gpu_local uint32_t *seen, uint32_t subgroup) {
+  const uint32_t fragments = (uint32_t)(t.intrinsics_m * t.intrinsics_n);
+  const uint32_t subgroups = (uint32_t)(t.subgroups_m * t.subgroups_n);
+  const uint32_t threads = kdl_gpu_mma_lanes * subgroups, lane = __gpu_lane_id();
+  const uint64_t part_values = (uint64_t)subgroups * fragments * kdl_gpu_mma_lanes;
+  __gpu_global acc_four *first = (__gpu_global acc_four *)args->partial +
+                                 (uint64_t)w.tile * args->parts * part_values +
+                                 (uint64_t)subgroup * fragments * kdl_gpu_mma_lanes + lane;
+  __gpu_global acc_four *mine = first + w.part * part_values;
+  __gpu_global uint32_t *counter = (__gpu_global uint32_t *)args->counters + w.tile;
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < fragments; ++i)
+    mine[i * kdl_gpu_mma_lanes] =
+        (acc_four){acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]};
+  __asm__ volatile("fence.acq_rel.gpu;" ::: "memory");
+  __asm__ volatile("bar.sync 2, %0;" ::"r"(threads) : "memory");
+  if (subgroup == 0 && lane == 0)
+    *seen = kdl_atomic_add(counter, 1u);
+  __asm__ volatile("bar.sync 2, %0;" ::"r"(threads) : "memory");
+  const int is_last = *(volatile __gpu_local uint32_t *)seen + 1 == args->parts;
+  __asm__ volatile("bar.sync 2, %0;" ::"r"(threads) : "memory"); /* before it changes again */
+  if (!is_last)
+    return 0;
+  __asm__ volatile("fence.acq_rel.gpu;" ::: "memory");
+  if (subgroup == 0 && lane == 0)
+    *counter = 0;
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < 4 * fragments; ++i)
+    acc[i] = 0;
+#pragma clang loop unroll(disable)
+  for (uint32_t part = 0; part < args->parts; ++part) {
+#pragma clang loop unroll(full)
+    for (uint32_t i = 0; i < fragments; ++i) {
+      acc_four values = first[part * part_values + i * kdl_gpu_mma_lanes];
+#pragma clang loop unroll(full)
+      for (uint32_t j = 0; j < 4; ++j)
+        acc[4 * i + j] += values[j];
+    }
+  }
+  return 1;
+}
+
+#endif

@@ -37,17 +37,18 @@ static kdl_status refuse(const char *message) {
 
 /* Bytes of an element of A and B. */
 static uint32_t element_bytes(kdl_matmul_type type) {
-  return type == KDL_MATMUL_S32_S8 ? 1 : type == KDL_MATMUL_F32_F32 ? 4 : 2;
+  return type == KDL_MATMUL_S32_S8 || type == KDL_MATMUL_F32_E4M3 ? 1 : 2;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Finding                                                                                      */
 
 static const char *type_name(kdl_matmul_type type) {
-  return type == KDL_MATMUL_F32_BF16  ? "f32_bf16"
-         : type == KDL_MATMUL_F32_F16 ? "f32_f16"
-         : type == KDL_MATMUL_S32_S8  ? "s32_s8"
-                                      : NULL;
+  return type == KDL_MATMUL_F32_BF16   ? "f32_bf16"
+         : type == KDL_MATMUL_F32_F16  ? "f32_f16"
+         : type == KDL_MATMUL_S32_S8   ? "s32_s8"
+         : type == KDL_MATMUL_F32_E4M3 ? "f32_e4m3"
+                                       : NULL;
 }
 
 static kdl_status find_kernel(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
@@ -86,6 +87,8 @@ static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_matmul_
   static const char layouts[LAYOUT_COUNT] = {'n', 'b'};
   for (uint32_t size = 0; size < GPU_SIZES; ++size) {
     for (uint32_t layout = 0; layout < LAYOUT_COUNT && matmul->tiles[size].rows; ++layout) {
+      if (layout == LAYOUT_RHS_BY_K && element_bytes(matmul->type) == 1)
+        continue; /* the instructions take bytes along K alone */
       char suffix[8];
       snprintf(suffix, sizeof suffix, "%u%c", size, layouts[layout]);
       kdl_status status =
@@ -114,8 +117,8 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
   if (!lib || !device || !out_matmul)
     return refuse("kdl_matmul_gpu_find: found NULL, expected a library, a device and a result");
   if (!type_name(type))
-    return refuse("kdl_matmul_gpu_find: found a type without kernels for GPUs, expected bf16, f16 "
-                  "or s8");
+    return refuse("kdl_matmul_gpu_find: found a type without kernels for GPUs, expected bf16, f16, "
+                  "s8 or e4m3");
   kdl_status status = kdl_device_get(device, &info);
   if (status != KDL_OK)
     return status;

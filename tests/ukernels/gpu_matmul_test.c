@@ -2,7 +2,7 @@
 /*
  * The matrix multiplication on a GPU against its definition:
  *
- *     gpu_matmul_test LIBRARY.offload [f32_bf16|f32_f16|s32_s8] [--few] [--large]
+ *     gpu_matmul_test LIBRARY.offload [f32_bf16|f32_f16|s32_s8|f32_e4m3] [--few] [--large]
  *
  * Small integers are exact in every order of additions; real numbers are compared with sums in f64.
  * C is filled with a pattern before: what lies between its elements must stay, and every element
@@ -75,13 +75,31 @@ static float f16_value(uint16_t half) {
   return half & 0x8000 ? -size : size;
 }
 
+/* Numbers from 2^-9 to 448, in steps of 2^-9 at least. */
+static uint8_t e4m3_of(float value) {
+  float size = fabsf(value), unit = size < 0x1p-6f ? 0x1p-9f : ldexpf(1.0f, ilogbf(size) - 3);
+  float rounded = nearbyintf(size / unit) * unit;
+  uint8_t sign = (uint8_t)(bits_of(value) >> 24 & 0x80);
+  if (rounded < 0x1p-6f)
+    return (uint8_t)(sign | (uint8_t)(rounded * 0x1p9f));
+  return (uint8_t)(sign | (uint8_t)((bits_of(rounded) >> 20) - (120 << 3)));
+}
+static float e4m3_value(uint8_t bits) {
+  uint32_t exponent = bits >> 3 & 15, mantissa = bits & 7;
+  float size =
+      exponent ? ldexpf((float)(8 + mantissa), (int)exponent - 10) : ldexpf((float)mantissa, -9);
+  return bits & 0x80 ? -size : size;
+}
+
 static uint32_t element_size(void) {
-  return type == KDL_MATMUL_S32_S8 ? 1 : 2;
+  return type == KDL_MATMUL_S32_S8 || type == KDL_MATMUL_F32_E4M3 ? 1 : 2;
 }
 static void put_element(uint8_t *at, float value) {
   uint16_t half = type == KDL_MATMUL_F32_BF16 ? bf16_of(value) : f16_of(value);
   if (type == KDL_MATMUL_S32_S8)
     *(int8_t *)at = (int8_t)value;
+  else if (type == KDL_MATMUL_F32_E4M3)
+    *at = e4m3_of(value);
   else
     memcpy(at, &half, 2);
 }
@@ -89,6 +107,8 @@ static float get_element(const uint8_t *at) {
   uint16_t half;
   if (type == KDL_MATMUL_S32_S8)
     return *(const int8_t *)at;
+  if (type == KDL_MATMUL_F32_E4M3)
+    return e4m3_value(*at);
   memcpy(&half, at, 2);
   return type == KDL_MATMUL_F32_BF16 ? float_of((uint32_t)half << 16) : f16_value(half);
 }
@@ -112,6 +132,12 @@ static double result_rounding(kdl_matmul_result result) {
   return result == KDL_MATMUL_RESULT_BF16  ? 0x1p-8
          : result == KDL_MATMUL_RESULT_F16 ? 0x1p-11
                                            : 0x1p-23;
+}
+
+/* Of a sum, relative to that of the sizes of its terms. Tensor cores add 8-bit numbers with 13 bits
+ * after the point of the largest. */
+static double sum_rounding(void) {
+  return type == KDL_MATMUL_F32_E4M3 ? 0x1p-12 : 0x1p-18;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -219,7 +245,8 @@ static void compare(state *s, uint32_t row, uint32_t column, uint32_t batch) {
       s->c.bytes + index_of(&s->c, row, column, batch) * result_size(s->t->result), s->t->result);
   double error = fabs(found - wanted);
   double allowed = fabs(wanted) * result_rounding(s->t->result) +
-                   size * (s->t->is_exact && !(s->t->epilogue & 16) ? 0 : 0x1p-18) + 0x1p-126;
+                   size * (s->t->is_exact && !(s->t->epilogue & 16) ? 0 : sum_rounding()) +
+                   0x1p-126;
   if (!(error <= allowed) && !s->reported) {
     printf("  [%u][%u][%u]: found %.9g, expected %.9g, allowed error %.3g; tile of 128x256: (%u, "
            "%u) at (%u, %u)\n",
@@ -242,7 +269,8 @@ static void print_map(state *s) {
       double size, wanted = expected_of(s, row, column, 0, &size);
       double found = get_result(
           s->c.bytes + index_of(&s->c, row, column, 0) * result_size(s->t->result), s->t->result);
-      double allowed = fabs(wanted) * result_rounding(s->t->result) + size * 0x1p-18 + 0x1p-126;
+      double allowed =
+          fabs(wanted) * result_rounding(s->t->result) + size * sum_rounding() + 0x1p-126;
       strcat(line, found != found ? "n" : fabs(found - wanted) <= allowed ? "." : "x");
     }
     printf("    %s\n", line);
@@ -470,9 +498,10 @@ int main(int argc, char **argv) {
   for (int i = 2; i < argc; ++i) {
     has_large |= !strcmp(argv[i], "--large");
     randoms = !strcmp(argv[i], "--few") ? 20 : randoms;
-    type = !strcmp(argv[i], "f32_f16")  ? KDL_MATMUL_F32_F16
-           : !strcmp(argv[i], "s32_s8") ? KDL_MATMUL_S32_S8
-                                        : type;
+    type = !strcmp(argv[i], "f32_f16")    ? KDL_MATMUL_F32_F16
+           : !strcmp(argv[i], "s32_s8")   ? KDL_MATMUL_S32_S8
+           : !strcmp(argv[i], "f32_e4m3") ? KDL_MATMUL_F32_E4M3
+                                          : type;
   }
   if (!find_gpu()) {
     printf("skipped: no NVIDIA GPU\n");

@@ -5,8 +5,6 @@
 
 #include "schedule.h"
 
-enum { chunk_bytes = 16, chunk_values = chunk_bytes / sizeof(element) };
-
 INLINE void copy_bulk(uint32_t to, const gpu_tensor_map *map, uint32_t barrier, uint32_t c0,
                       uint32_t c1, uint32_t batch) {
   __asm__ volatile(
@@ -30,6 +28,13 @@ INLINE void copy_operand_bulk(uint32_t to, const gpu_tensor_map *map, uint32_t b
               row + 64 * (uint32_t)block, k, batch);
 }
 
+/* A number that the compiler takes for another one each time: or it would make a copy of the loop
+ * around for each of its values. */
+INLINE uint32_t opaque(uint32_t number) {
+  __asm__ volatile("" : "+r"(number));
+  return number;
+}
+
 /* Where the launch has an operand, and how much of it there is. */
 typedef struct {
   const __gpu_global element *values; /* of the batch */
@@ -37,53 +42,39 @@ typedef struct {
   uint32_t rows, depth; /* of the whole matrix */
 } operand;
 
-/* 16 bytes of a row along K, zeros outside of the matrix. */
-INLINE chunk load_chunk(const operand *from, uint32_t row, uint32_t k) {
-  element values[chunk_values];
+/* Values that follow each other along K, or along rows if they lie by K, as one word; zeros
+ * outside of the matrix. */
+INLINE uint32_t load_word(const operand *from, uint32_t row, uint32_t k, int32_t is_by_k) {
+  enum { count = sizeof(uint32_t) / sizeof(element) };
   const __gpu_global element *at =
       from->values + (int64_t)row * from->row_stride + (int64_t)k * from->k_stride;
+  const int64_t step = is_by_k ? from->row_stride : from->k_stride;
+  const uint32_t first = is_by_k ? row : k, limit = is_by_k ? from->rows : from->depth;
+  const int is_there = is_by_k ? k < from->depth : row < from->rows;
+  element values[count];
+  uint32_t word;
 #pragma clang loop unroll(full)
-  for (uint32_t i = 0; i < chunk_values; ++i)
-    values[i] = row < from->rows && k + i < from->depth ? at[(int64_t)i * from->k_stride] : 0;
-  chunk result;
-  __builtin_memcpy(&result, values, sizeof result);
-  return result;
-}
-
-/* The same where the values lie by K: 16 bytes of a k along rows. */
-INLINE chunk load_chunk_by_k(const operand *from, uint32_t row, uint32_t k) {
-  element values[chunk_values];
-  const __gpu_global element *at =
-      from->values + (int64_t)row * from->row_stride + (int64_t)k * from->k_stride;
-#pragma clang loop unroll(full)
-  for (uint32_t i = 0; i < chunk_values; ++i)
-    values[i] = row + i < from->rows && k < from->depth ? at[(int64_t)i * from->row_stride] : 0;
-  chunk result;
-  __builtin_memcpy(&result, values, sizeof result);
-  return result;
+  for (uint32_t i = 0; i < count; ++i)
+    values[i] = is_there && first + i < limit ? at[(int64_t)i * step] : 0;
+  __builtin_memcpy(&word, values, sizeof word);
+  return word;
 }
 
 /* A panel by loads and stores of the producers' threads: any strides. Neighbouring threads take
  * neighbours in memory: along K, or along rows if these are closer. */
 INLINE void copy_operand(__gpu_local uint8_t *to, const operand *from, uint32_t row, uint32_t k,
                          uint32_t rows, uint32_t thread, uint32_t threads, int32_t is_by_k) {
-  const uint32_t chunks = kdl_gpu_mma_panel_bytes / chunk_bytes;
-  const int is_along_rows = from->row_stride == 1;
+  const uint32_t words = kdl_gpu_mma_panel_bytes / 4, word_values = 4 / sizeof(element);
 #pragma clang loop unroll(disable)
-  for (uint32_t i = thread; i < rows * chunks; i += threads) {
-    uint32_t r, c;
-    chunk values;
-    if (is_by_k) { /* row r of a block is one k */
-      uint32_t block = i / (64 * chunks);
-      r = i % (64 * chunks) / chunks, c = i % chunks;
-      values = load_chunk_by_k(from, row + 64 * block + c * chunk_values, k + r);
-      r += 64 * block;
-    } else {
-      r = is_along_rows ? i % rows : i / chunks;
-      c = is_along_rows ? i / rows : i % chunks;
-      values = load_chunk(from, row + r, k + c * chunk_values);
-    }
-    *(__gpu_local chunk *)(to + r * kdl_gpu_mma_panel_bytes + chunk_bytes * (c ^ (r % 8))) = values;
+  for (uint32_t i = thread; i < rows * words; i += threads) {
+    const uint32_t is_along_rows = opaque(from->row_stride == 1 && !is_by_k);
+    const uint32_t r = is_along_rows ? i % rows : i / words; /* of the panel */
+    const uint32_t w = is_along_rows ? i / rows : i % words;
+    const uint32_t at_row = is_by_k ? r / 64 * 64 + w * word_values : r;
+    const uint32_t at_k = is_by_k ? r % 64 : w * word_values;
+    const uint32_t byte = 16 * ((w / 4) ^ (r % 8)) + 4 * (w % 4);
+    *(__gpu_local uint32_t *)(to + r * kdl_gpu_mma_panel_bytes + byte) =
+        load_word(from, row + at_row, k + at_k, is_by_k);
   }
 }
 
@@ -92,12 +83,10 @@ INLINE void copy_operand(__gpu_local uint8_t *to, const operand *from, uint32_t 
 INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gpu_ring ring,
                           __gpu_local uint8_t *stages, uint32_t thread, int32_t layout) {
   const uint32_t threads = kdl_gpu_mma_lanes * (uint32_t)t.producers;
-  const int lhs_bulk = t.is_bulk && (args->flags & GPU_LHS_BULK);
-  const int rhs_bulk = t.is_bulk && (args->flags & GPU_RHS_BULK);
-  const int is_bulk = lhs_bulk && rhs_bulk;
+  const uint32_t bulk = GPU_LHS_BULK | GPU_RHS_BULK;
+  const int is_bulk = t.is_bulk && (args->flags & bulk) == bulk;
   const uint32_t lhs_bytes = (uint32_t)t.rows * kdl_gpu_mma_panel_bytes;
   const uint32_t rhs_bytes = (uint32_t)t.columns * kdl_gpu_mma_panel_bytes;
-  const uint32_t bulk_bytes = (lhs_bulk ? lhs_bytes : 0) + (rhs_bulk ? rhs_bytes : 0);
   if (is_bulk && thread)
     return;
   for (uint32_t number = first_work(); number < t.work; number += work_step()) {
@@ -109,6 +98,10 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
 #pragma clang loop unroll(disable)
     for (uint32_t step = w.first_step; step < w.last_step; ++step) {
       const uint32_t k = step * (uint32_t)t.depth;
+      const uint32_t flags = opaque(args->flags);
+      const int lhs_bulk = t.is_bulk && (flags & GPU_LHS_BULK);
+      const int rhs_bulk = t.is_bulk && (flags & GPU_RHS_BULK);
+      const uint32_t bulk_bytes = (lhs_bulk ? lhs_bytes : 0) + (rhs_bulk ? rhs_bytes : 0);
       __gpu_local uint8_t *stage = stages + ring.stage * (lhs_bytes + rhs_bytes);
       const uint32_t barrier = ring.full + 8 * ring.stage;
       kdl_gpu_ring_wait_empty(&ring);

@@ -5,6 +5,7 @@
 typedef uint16_t element;
 typedef float acc_type;
 enum { acc_is_integer = 0 };
+#define HAS_BY_K 1
 #define microkernel kdl_uk_gpu_mma_f32_bf16
 #define microkernel_tile kdl_uk_gpu_mma_f32_bf16_tile
 #define microkernel_group_bytes kdl_uk_gpu_mma_f32_bf16_group_bytes

@@ -87,9 +87,13 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   __gpu_kernel void NAMED(size##suffix)(kdl_grid_constant_matmul args) {                           \
     multiply_matrices(&args, size, layout);                                                        \
   }
+#if HAS_BY_K
 #define KERNELS(size)                                                                              \
   KERNEL(size, n, 0)                                                                               \
   KERNEL(size, b, KDL_GPU_MMA_RHS_BY_K)
+#else
+#define KERNELS(size) KERNEL(size, n, 0)
+#endif
 KERNELS(0)
 KERNELS(1)
 KERNELS(2)

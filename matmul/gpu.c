@@ -10,10 +10,13 @@
 /* cuTensorMapEncodeTiled of the driver, and the numbers that it takes. */
 enum {
   cu_uint8 = 0,
+  cu_int32 = 3,
   cu_float16 = 6,
+  cu_float32 = 7,
   cu_bfloat16 = 9,
   cu_interleave_none = 0,
   cu_swizzle_128 = 3,
+  cu_promotion_none = 0,
   cu_promotion_256 = 3,
   cu_fill_zero = 0,
 };
@@ -174,6 +177,26 @@ static int encode_operand(const kdl_matmul_gpu *matmul, const gpu_matrix *matrix
                         cu_fill_zero) == 0;
 }
 
+/* The result, in boxes of 16 rows by 128 bytes. */
+static int encode_result(const kdl_matmul_gpu *matmul, kdl_grid_constant_matmul *args) {
+  static const int types[] = {[GPU_F32] = cu_float32,
+                              [GPU_BF16] = cu_bfloat16,
+                              [GPU_F16] = cu_float16,
+                              [GPU_S32] = cu_int32};
+  const gpu_matrix *matrix = &args->result;
+  const uint64_t bytes = args->value == GPU_F32 || args->value == GPU_S32 ? 4 : 2;
+  const uint64_t row_bytes = (uint64_t)matrix->outer * bytes;
+  const uint64_t batch_bytes = args->batch > 1 ? (uint64_t)matrix->batch * bytes : row_bytes;
+  const uint64_t sizes[3] = {args->n, args->m, args->batch}, strides[2] = {row_bytes, batch_bytes};
+  const uint32_t box[3] = {128 / (uint32_t)bytes, 16, 1}, steps[3] = {1, 1, 1};
+  if (!matmul->encode || !(args->flags & GPU_RESULT_ALIGNED) || matrix->outer < 1 ||
+      matrix->batch < 0 || !batch_bytes || row_bytes >> 40 || batch_bytes >> 40)
+    return 0;
+  return matmul->encode(&args->result_map, types[args->value], 3,
+                        (void *)(uintptr_t)matrix->address, sizes, strides, box, steps,
+                        cu_interleave_none, cu_swizzle_128, cu_promotion_none, cu_fill_zero) == 0;
+}
+
 static gpu_matrix matrix_of(kdl_matmul_matrix matrix, int64_t batch, int is_rhs) {
   return (gpu_matrix){.address = (uint64_t)(uintptr_t)matrix.elements,
                       .outer = is_rhs ? matrix.column_stride : matrix.row_stride,
@@ -255,6 +278,8 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   if (encode_operand(matmul, &args->rhs, is_by_k, problem->n, problem->k, problem->batch,
                      tile->columns, &args->rhs_map))
     args->flags |= GPU_RHS_BULK;
+  if (!(args->flags & GPU_HAS_EPILOGUE) && encode_result(matmul, args))
+    args->flags |= GPU_RESULT_BULK;
   return KDL_OK;
 }
 

@@ -23,14 +23,15 @@ typedef enum gpu_activation { GPU_NONE = 0, GPU_RELU = 1, GPU_GELU = 2 } gpu_act
 enum {
   GPU_LHS_BULK = 1,       /* by bulk copies of lhs_map */
   GPU_RHS_BULK = 2,       /* by bulk copies of rhs_map */
-  GPU_RESULT_ALIGNED = 4, /* rows of the result begin at multiples of 16 bytes */
-  GPU_HAS_EPILOGUE = 8,   /* any of scale, bias, residual, activation */
+  GPU_RESULT_BULK = 4,    /* by bulk copies of result_map */
+  GPU_RESULT_ALIGNED = 8, /* rows of the result begin at multiples of 16 bytes */
+  GPU_HAS_EPILOGUE = 16,  /* any of scale, bias, residual, activation */
 };
 
 /* The linker passes the address of such a structure, not a copy, since its name begins with
  * kdl_grid_constant: the maps must lie where the launch put them. */
 typedef struct kdl_grid_constant_matmul {
-  gpu_tensor_map lhs_map, rhs_map;
+  gpu_tensor_map lhs_map, rhs_map, result_map;
   gpu_matrix lhs, rhs, result, residual; /* of values of the result's type, or address 0 */
   uint64_t bias;                         /* f32 for each column, or 0 */
   uint64_t partial;                      /* sums of the parts of K, if there are several */
@@ -55,6 +56,6 @@ typedef struct gpu_tile {
   uint32_t unused;
 } gpu_tile;
 
-enum { GPU_SIZES = 4 }; /* the most sizes of tiles that are looked for */
+enum { GPU_SIZES = 6 }; /* the most sizes of tiles that are looked for */
 
 #endif

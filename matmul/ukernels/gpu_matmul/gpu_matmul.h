@@ -75,6 +75,8 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
       continue;
     store_tile(args, t, w, acc, staging, of_multiplying);
   }
+  if (t.is_bulk)
+    end_bulk();
 }
 
 /* The kernels for a size of the tile: names end with the size and with what lies by K: "n"
@@ -98,6 +100,8 @@ KERNELS(0)
 KERNELS(1)
 KERNELS(2)
 KERNELS(3)
+KERNELS(4)
+KERNELS(5)
 
 /* What a launch must know of the linked microkernel. */
 __gpu_kernel void NAMED(tiles)(__gpu_global gpu_tile *tiles) {

@@ -6,8 +6,9 @@
 #include "schedule.h"
 
 /* A subgroup stores 16 rows of 128 bytes at a time, through group memory: from there, each row is a
- * line of the result. Chunks of 16 bytes are swizzled as in the panels. */
-enum { line_bytes = 128, staging_bytes = 16 * line_bytes };
+ * line of the result. Chunks of 16 bytes are swizzled as in the panels. There is room for two: one
+ * is written while the other is copied. */
+enum { line_bytes = 128, lines_bytes = 16 * line_bytes, staging_bytes = 2 * lines_bytes };
 
 typedef uint32_t two __attribute__((vector_size(8)));
 
@@ -83,7 +84,24 @@ INLINE void store_lines(const kdl_grid_constant_matmul *args, const place *at, u
   __gpu_sync_lane(~(uint64_t)0);
 }
 
-/* 16 rows by 64 columns, eight fragments, as two bytes a value. */
+/* 16 rows by 64 columns, eight fragments, as two bytes a value, by an instruction for it. */
+INLINE void stage_short_matrix(const kdl_grid_constant_matmul *args, const place *at,
+                               const acc_type *acc) {
+  const uint32_t row = at->lane % 16;
+#pragma clang loop unroll(full)
+  for (uint32_t j = 0; j < 8; j += 2) {
+    const acc_type *d = acc + 4 * j;
+    __asm__ volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                         (uint32_t)(uintptr_t)staged(at->staging, row, 16 * (j + at->lane / 16))),
+                     "r"(pack(args->value, (float)d[0], (float)d[1])),
+                     "r"(pack(args->value, (float)d[2], (float)d[3])),
+                     "r"(pack(args->value, (float)d[4], (float)d[5])),
+                     "r"(pack(args->value, (float)d[6], (float)d[7]))
+                     : "memory");
+  }
+}
+
+/* The same by plain stores. */
 INLINE void stage_short(const kdl_grid_constant_matmul *args, const place *at,
                         const acc_type *acc) {
 #pragma clang loop unroll(full)
@@ -107,6 +125,33 @@ INLINE void stage(const place *at, const acc_type *acc) {
     *(__gpu_local two *)staged(at->staging, row, byte) = (two){bits[0], bits[1]};
     *(__gpu_local two *)staged(at->staging, row + 8, byte) = (two){bits[2], bits[3]};
   }
+}
+
+/* By bulk copies: before staging, those of these lines have been read; the first of a tile waits
+ * for all, since their number may be odd. The copy itself leaves out what is outside of the result.
+ */
+INLINE void begin_bulk(const place *at, int32_t is_first) {
+  if (at->lane == 0 && is_first)
+    __asm__ volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  else if (at->lane == 0)
+    __asm__ volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+  __gpu_sync_lane(~(uint64_t)0);
+}
+INLINE void store_bulk(const kdl_grid_constant_matmul *args, const place *at, uint32_t row,
+                       uint32_t column, uint32_t batch) {
+  __asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __gpu_sync_lane(~(uint64_t)0);
+  if (at->lane == 0)
+    __asm__ volatile(
+        "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
+        "\n\tcp.async.bulk.commit_group;" ::"l"(&args->result_map),
+        "r"((uint32_t)(uintptr_t)at->staging), "r"(column), "r"(row), "r"(batch)
+        : "memory");
+}
+/* Before a subgroup ends, its copies have been made. */
+INLINE void end_bulk(void) {
+  if (__gpu_lane_id() == 0)
+    __asm__ volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -182,6 +227,30 @@ INLINE void finish_fragments(const kdl_grid_constant_matmul *args, const place *
   }
 }
 
+INLINE void store_fragments_bulk(const kdl_grid_constant_matmul *args, place at,
+                                 const acc_type *acc, int32_t fragments, uint32_t row,
+                                 uint32_t column, uint32_t batch) {
+  const int32_t step = at.value_bytes == 2 ? 8 : 4;
+  __gpu_local uint8_t *first = at.staging;
+  if (step == 8) {
+#pragma clang loop unroll(full)
+    for (int32_t j = 0; j < fragments; j += 8) {
+      at.staging = first + j / 8 % 2 * lines_bytes;
+      begin_bulk(&at, j == 0);
+      stage_short_matrix(args, &at, acc + 4 * j);
+      store_bulk(args, &at, row, column + 8 * (uint32_t)j, batch);
+    }
+    return;
+  }
+#pragma clang loop unroll(full)
+  for (int32_t j = 0; j < fragments; j += 4) {
+    at.staging = first + j / 4 % 2 * lines_bytes;
+    begin_bulk(&at, j == 0);
+    stage(&at, acc + 4 * j);
+    store_bulk(args, &at, row, column + 8 * (uint32_t)j, batch);
+  }
+}
+
 INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, acc_type *acc,
                        __gpu_local uint8_t *staging, uint32_t subgroup) {
   const uint32_t at_m = subgroup % (uint32_t)t.subgroups_m,
@@ -199,6 +268,8 @@ INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, a
     acc_type *d = acc + 4 * i * t.intrinsics_n;
     if (args->flags & GPU_HAS_EPILOGUE) {
       finish_fragments(args, &at, d, t.intrinsics_n, row, column);
+    } else if (t.is_bulk && (args->flags & GPU_RESULT_BULK)) {
+      store_fragments_bulk(args, at, d, t.intrinsics_n, row, column, w.batch);
     } else if (bytes == 2) {
 #pragma clang loop unroll(full)
       for (int32_t j = 0; j < t.intrinsics_n; j += 8) {

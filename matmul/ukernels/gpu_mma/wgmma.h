@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The loop over K of a tile with wgmma, for sm_90a. A warpgroup is four subgroups: it multiplies 64
- * rows of the tile with 256, 128 or 64 columns in one instruction, from group memory into
+ * rows of the tile with 256, 192, 128 or 64 columns in one instruction, from group memory into
  * registers.
  *
  * What includes it defines:
@@ -25,7 +25,8 @@ enum {
 #define A16(d, i) A4(d, i), A4(d, i + 4), A4(d, i + 8), A4(d, i + 12)
 #define A32(d, i) A16(d, i), A16(d, i + 16)
 #define A64(d) A32(d, 0), A32(d, 32)
-#define A128(d) A64(d), A32(d, 64), A32(d, 96)
+#define A96(d) A64(d), A32(d, 64)
+#define A128(d) A96(d), A32(d, 96)
 #define R0 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"
 #define R1 "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
 #define R2 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"
@@ -47,6 +48,8 @@ enum {
   do {                                                                                             \
     if (intrinsics_n == 32)                                                                        \
       WGMMA(256, A128(d), R0 R1 R2 R3 R4 R5 R6 R7, "%128", "%129", transposes);                    \
+    else if (intrinsics_n == 24)                                                                   \
+      WGMMA(192, A96(d), R0 R1 R2 R3 R4 R5, "%96", "%97", transposes);                             \
     else if (intrinsics_n == 16)                                                                   \
       WGMMA(128, A64(d), R0 R1 R2 R3, "%64", "%65", transposes);                                   \
     else                                                                                           \
@@ -74,6 +77,8 @@ KDL_GPU_INLINE void finish(ACC *d, int32_t intrinsics_n) {
   __asm__ volatile("wgmma.wait_group.sync.aligned 0;" : accumulators : : "memory")
   if (intrinsics_n == 32)
     FINISH(A128(d));
+  else if (intrinsics_n == 24)
+    FINISH(A96(d));
   else if (intrinsics_n == 16)
     FINISH(A64(d));
   else
@@ -134,28 +139,36 @@ uint32_t SYMBOL(_tile)(int32_t size) {
   switch (size) {
   case 0: /* 128 by 256 */
     return KDL_GPU_MMA_TILE(1, 32, 8, 1, 4, 1);
-  case 1: /* 128 by 128 */
+  case 1: /* 128 by 192 */
+    return KDL_GPU_MMA_TILE(1, 24, 8, 1, 4, 1);
+  case 2: /* 128 by 128 */
     return KDL_GPU_MMA_TILE(1, 16, 8, 1, 4, 1);
-  case 2: /* 64 by 128 */
+  case 3: /* 64 by 256 */
+    return KDL_GPU_MMA_TILE(1, 32, 4, 1, 4, 1);
+  case 4: /* 64 by 128 */
     return KDL_GPU_MMA_TILE(1, 16, 4, 1, 4, 1);
-  case 3: /* 64 by 64 */
+  case 5: /* 64 by 64 */
     return KDL_GPU_MMA_TILE(1, 8, 4, 1, 4, 1);
   default:
     return 0;
   }
 }
 
-/* 192 KiB for one group on a multiprocessor; 80 for two. */
+/* Up to 200 KiB for one group on a multiprocessor; 96 and less for two. */
 uint32_t SYMBOL(_group_bytes)(int32_t size) {
   switch (size) {
   case 0:
     return 4 * (128 + 256) * panel_row;
   case 1:
-    return 6 * (128 + 128) * panel_row;
+    return 4 * (128 + 192) * panel_row;
   case 2:
-    return 4 * (64 + 128) * panel_row;
+    return 6 * (128 + 128) * panel_row;
   case 3:
-    return 5 * (64 + 64) * panel_row;
+    return 5 * (64 + 256) * panel_row;
+  case 4:
+    return 4 * (64 + 128) * panel_row;
+  case 5:
+    return 6 * (64 + 64) * panel_row;
   default:
     return 0;
   }
@@ -164,7 +177,7 @@ uint32_t SYMBOL(_group_bytes)(int32_t size) {
 /* 384 threads have 168 registers each at first: 128 of them take 56, 256 take 224. A tile of one
  * warpgroup has enough. */
 void SYMBOL(_role)(int32_t size, kdl_gpu_mma_role role) {
-  if (size > 1)
+  if (size > 2)
     return;
   if (role == KDL_GPU_MMA_COPIES)
     __asm__ volatile("setmaxnreg.dec.sync.aligned.u32 56;");

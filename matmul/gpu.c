@@ -189,8 +189,9 @@ static int encode_result(const kdl_matmul_gpu *matmul, kdl_grid_constant_matmul 
   const uint64_t batch_bytes = args->batch > 1 ? (uint64_t)matrix->batch * bytes : row_bytes;
   const uint64_t sizes[3] = {args->n, args->m, args->batch}, strides[2] = {row_bytes, batch_bytes};
   const uint32_t box[3] = {128 / (uint32_t)bytes, 16, 1}, steps[3] = {1, 1, 1};
-  if (!matmul->encode || !(args->flags & GPU_RESULT_ALIGNED) || matrix->outer < 1 ||
-      matrix->batch < 0 || !batch_bytes || row_bytes >> 40 || batch_bytes >> 40)
+  if (!matmul->encode || matrix->inner != 1 || matrix->outer < 1 || matrix->address % 16 ||
+      row_bytes % 16 || batch_bytes % 16 || matrix->batch < 0 || !batch_bytes || row_bytes >> 40 ||
+      batch_bytes >> 40)
     return 0;
   return matmul->encode(&args->result_map, types[args->value], 3,
                         (void *)(uintptr_t)matrix->address, sizes, strides, box, steps,
@@ -216,6 +217,10 @@ static kdl_status check(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_probl
   if ((unsigned)problem->result > KDL_MATMUL_RESULT_F32 ||
       (unsigned)problem->activation > KDL_MATMUL_GELU)
     return refuse("kdl_matmul_gpu_run: found an unknown type of result or activation");
+  if (matmul->type == KDL_MATMUL_S32_S8 && problem->result == KDL_MATMUL_RESULT_ACC &&
+      (problem->scale != 1.0f || problem->bias || problem->activation))
+    return refuse("kdl_matmul_gpu_run: found a scale, bias or activation with a result of s32, "
+                  "expected a result of f32, bf16 or f16");
   return KDL_OK;
 }
 
@@ -232,19 +237,11 @@ static uint32_t value_of(const kdl_matmul_gpu *matmul, kdl_matmul_result result)
   }
 }
 
-static uint32_t flags_of(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
-                         const kdl_grid_constant_matmul *args) {
-  const uint64_t bytes = args->value == GPU_F32 || args->value == GPU_S32 ? 4 : 2;
+static int has_epilogue(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
+                        const kdl_grid_constant_matmul *args) {
   const int is_scaled = matmul->type == KDL_MATMUL_S32_S8 && args->value != GPU_S32;
-  uint32_t flags = 0;
-  if (args->result.inner == 1 && args->result.address % 16 == 0 &&
-      (uint64_t)args->result.outer * bytes % 16 == 0 &&
-      (problem->batch < 2 || (uint64_t)args->result.batch * bytes % 16 == 0))
-    flags |= GPU_RESULT_ALIGNED;
-  if (is_scaled || problem->scale != 1.0f || problem->bias || problem->residual.elements ||
-      problem->activation)
-    flags |= GPU_HAS_EPILOGUE;
-  return flags;
+  return is_scaled || problem->scale != 1.0f || problem->bias || problem->residual.elements ||
+         problem->activation;
 }
 
 static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
@@ -268,7 +265,6 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   args->value = value_of(matmul, problem->result);
   args->activation = (uint32_t)problem->activation;
   args->scale = problem->scale;
-  args->flags = flags_of(matmul, problem, args);
   const int is_by_k =
       args->rhs.inner != 1 && args->rhs.outer == 1 && element_bytes(matmul->type) == 2;
   *out_layout = is_by_k ? LAYOUT_RHS_BY_K : LAYOUT_ROWS;
@@ -278,7 +274,7 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   if (encode_operand(matmul, &args->rhs, is_by_k, problem->n, problem->k, problem->batch,
                      tile->columns, &args->rhs_map))
     args->flags |= GPU_RHS_BULK;
-  if (!(args->flags & GPU_HAS_EPILOGUE) && encode_result(matmul, args))
+  if (!has_epilogue(matmul, problem, args) && encode_result(matmul, args))
     args->flags |= GPU_RESULT_BULK;
   return KDL_OK;
 }

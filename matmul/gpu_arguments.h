@@ -21,11 +21,9 @@ typedef enum gpu_activation { GPU_NONE = 0, GPU_RELU = 1, GPU_GELU = 2 } gpu_act
 
 /* Of `flags`. */
 enum {
-  GPU_LHS_BULK = 1,       /* by bulk copies of lhs_map */
-  GPU_RHS_BULK = 2,       /* by bulk copies of rhs_map */
-  GPU_RESULT_BULK = 4,    /* by bulk copies of result_map */
-  GPU_RESULT_ALIGNED = 8, /* rows of the result begin at multiples of 16 bytes */
-  GPU_HAS_EPILOGUE = 16,  /* any of scale, bias, residual, activation */
+  GPU_LHS_BULK = 1,    /* by bulk copies of lhs_map */
+  GPU_RHS_BULK = 2,    /* by bulk copies of rhs_map */
+  GPU_RESULT_BULK = 4, /* by bulk copies of result_map */
 };
 
 /* The linker passes the address of such a structure, not a copy, since its name begins with

@@ -3,7 +3,7 @@
 
 /* Of a multiprocessor, in cycles. 128 by 256 by 64 values of two bytes take 1024 cycles of its
  * tensor cores; what it reads from L2 was more than 48 bytes a cycle in those. */
-enum { values_per_cycle = 32, bytes_per_cycle = 56, most_parts = 16 };
+enum { values_per_cycle = 32, bytes_per_cycle = 64, most_parts = 16 };
 
 static uint64_t divide_up(uint64_t a, uint64_t b) {
   return (a + b - 1) / b;

@@ -12,12 +12,27 @@
 #include "schedule.h"
 #include "store.h"
 
-enum { barrier_bytes = 256 }; /* of up to 15 stages, and a number that subgroups share */
+enum { barrier_bytes = 128 }; /* of up to 7 stages, and a number that subgroups share */
+
+/* The launch gives its size. */
+extern __attribute__((aligned(kdl_gpu_mma_panel_align))) __gpu_local uint8_t group_memory[];
+
+/* Cycles by which half of the subgroups that multiply begin later than the others, so that one half
+ * stores while the other multiplies. */
+KDL_CONSTANT(int32_t, gpu_matmul_stagger, 0);
+
+INLINE void stagger(uint32_t subgroup, uint32_t subgroups) {
+  if (!kdl_const_gpu_matmul_stagger || subgroup < subgroups / 2 || subgroups < 8)
+    return;
+  const uint64_t start = __builtin_readcyclecounter();
+  while (__builtin_readcyclecounter() - start < (uint64_t)kdl_const_gpu_matmul_stagger)
+    ;
+}
 
 INLINE uint32_t group_bytes(int32_t size) {
   const uint32_t tile = microkernel_tile(size);
-  return kdl_gpu_mma_panel_align + microkernel_group_bytes(size) +
-         (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes + barrier_bytes;
+  return microkernel_group_bytes(size) + (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes +
+         barrier_bytes;
 }
 
 INLINE void init_barrier(uint32_t barrier, uint32_t arrivals) {
@@ -33,9 +48,7 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   /* The same in all lanes, so that branches on it are uniform. */
   const uint32_t subgroup =
       (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int)(thread / kdl_gpu_mma_lanes), 0, 31);
-  KDL_LOCAL_DYNAMIC(uint8_t, memory);
-  const uint32_t unaligned = (uint32_t)(uintptr_t)memory % kdl_gpu_mma_panel_align;
-  __gpu_local uint8_t *stages = memory + (unaligned ? kdl_gpu_mma_panel_align - unaligned : 0);
+  __gpu_local uint8_t *stages = group_memory;
   __gpu_local uint8_t *staging = stages + ring_bytes;
   __gpu_local uint8_t *barriers = staging + KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes;
   kdl_gpu_ring ring = {.full = (uint32_t)(uintptr_t)barriers, .stages = (uint32_t)t.stages};
@@ -61,6 +74,7 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   const uint32_t of_multiplying = subgroup - (uint32_t)t.producers;
   const element *lhs = (const element *)(const void *)stages;
   const int64_t rhs_offset = (int64_t)t.rows * t.depth;
+  stagger(of_multiplying, (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile));
   acc_type acc[kdl_gpu_mma_most_values]; /* what the tile does not use is not there */
 #pragma clang loop unroll(disable)
   for (uint32_t number = first_work(); number < t.work; number += work_step()) {

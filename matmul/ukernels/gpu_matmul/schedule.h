@@ -61,19 +61,21 @@ INLINE uint32_t work_step(void) {
  * in bands of args->band rows of tiles, down and then to the right, so that groups that run at one
  * time share operands in L2. */
 INLINE work work_of(const kdl_grid_constant_matmul *args, tiling t, uint32_t number) {
-  work w;
-  w.part = number % args->parts;
-  w.tile = number / args->parts;
-  const uint32_t of_batch = t.tiles_m * t.tiles_n;
-  w.batch = w.tile / of_batch;
+  work w = {.tile = number};
+  if (args->parts > 1) { /* a division takes longer than a branch */
+    w.tile = number / args->parts;
+    w.part = number - w.tile * args->parts;
+  }
+  const uint32_t of_batch = t.tiles_m * t.tiles_n, of_band = args->band * t.tiles_n;
+  w.batch = w.tile < of_batch ? 0 : w.tile / of_batch;
   const uint32_t in_batch = w.tile - w.batch * of_batch;
-  const uint32_t band = in_batch / (args->band * t.tiles_n);
-  const uint32_t in_band = in_batch - band * args->band * t.tiles_n;
+  const uint32_t band = in_batch < of_band ? 0 : in_batch / of_band;
+  const uint32_t in_band = in_batch - band * of_band;
   const uint32_t first = band * args->band;
   const uint32_t height = t.tiles_m - first < args->band ? t.tiles_m - first : args->band;
   w.row = (first + in_band % height) * (uint32_t)t.rows;
   w.column = in_band / height * (uint32_t)t.columns;
-  const uint32_t of_part = divide_up(t.steps, args->parts);
+  const uint32_t of_part = args->parts > 1 ? divide_up(t.steps, args->parts) : t.steps;
   w.first_step = w.part * of_part < t.steps ? w.part * of_part : t.steps;
   w.last_step = w.first_step + of_part < t.steps ? w.first_step + of_part : t.steps;
   return w;

@@ -50,43 +50,12 @@ INLINE uint64_t address_in(const gpu_matrix *matrix, uint64_t first, uint32_t ro
   return first + (uint64_t)((int64_t)row * matrix->outer + (int64_t)column * matrix->inner) * bytes;
 }
 
-INLINE void copy_value(uint64_t to, const __gpu_local uint8_t *from, uint32_t bytes) {
-  if (bytes == 2)
-    *(__gpu_global uint16_t *)to = *(const __gpu_local uint16_t *)from;
-  else
-    *(__gpu_global uint32_t *)to = *(const __gpu_local uint32_t *)from;
-}
-
 /* ------------------------------------------------------------------------------------------ */
-/* Without an epilogue                                                                          */
+/* Without an epilogue, by bulk copies                                                          */
 
-/* The staged rows, of 32 values of four bytes or 64 of two. */
-INLINE void store_lines(const kdl_grid_constant_matmul *args, const place *at, uint32_t row,
-                        uint32_t column, uint32_t bytes) {
-  const uint32_t place_in_line = at->lane % 8, values = 16 / bytes;
-  const uint32_t first = column + place_in_line * values;
-  const int is_whole = (args->flags & GPU_RESULT_ALIGNED) && first + values <= args->n;
-  __gpu_sync_lane(~(uint64_t)0);
-#pragma clang loop unroll(disable)
-  for (uint32_t r = at->lane / 8; r < 16; r += 4) {
-    const __gpu_local uint8_t *from = staged(at->staging, r, 16 * place_in_line);
-    if (row + r >= args->m)
-      break;
-    uint64_t to = address_in(&args->result, at->result, row + r, first, bytes);
-    if (is_whole) {
-      *(__gpu_global chunk *)to = *(const __gpu_local chunk *)from;
-      continue;
-    }
-#pragma clang loop unroll(disable)
-    for (uint32_t i = 0; i < values && first + i < args->n; ++i)
-      copy_value(to + (uint64_t)((int64_t)i * args->result.inner) * bytes, from + i * bytes, bytes);
-  }
-  __gpu_sync_lane(~(uint64_t)0);
-}
-
-/* 16 rows by 64 columns, eight fragments, as two bytes a value, by an instruction for it. */
-INLINE void stage_short_matrix(const kdl_grid_constant_matmul *args, const place *at,
-                               const acc_type *acc) {
+/* 16 rows by 64 columns, eight fragments, as two bytes a value. */
+INLINE void stage_short(const kdl_grid_constant_matmul *args, const place *at,
+                        const acc_type *acc) {
   const uint32_t row = at->lane % 16;
 #pragma clang loop unroll(full)
   for (uint32_t j = 0; j < 8; j += 2) {
@@ -98,20 +67,6 @@ INLINE void stage_short_matrix(const kdl_grid_constant_matmul *args, const place
                      "r"(pack(args->value, (float)d[4], (float)d[5])),
                      "r"(pack(args->value, (float)d[6], (float)d[7]))
                      : "memory");
-  }
-}
-
-/* The same by plain stores. */
-INLINE void stage_short(const kdl_grid_constant_matmul *args, const place *at,
-                        const acc_type *acc) {
-#pragma clang loop unroll(full)
-  for (uint32_t j = 0; j < 8; ++j) {
-    const acc_type *d = acc + 4 * j;
-    const uint32_t row = at->lane / 4, byte = 16 * j + 4 * (at->lane % 4);
-    *(__gpu_local uint32_t *)staged(at->staging, row, byte) =
-        pack(args->value, (float)d[0], (float)d[1]);
-    *(__gpu_local uint32_t *)staged(at->staging, row + 8, byte) =
-        pack(args->value, (float)d[2], (float)d[3]);
   }
 }
 
@@ -148,14 +103,14 @@ INLINE void store_bulk(const kdl_grid_constant_matmul *args, const place *at, ui
         "r"((uint32_t)(uintptr_t)at->staging), "r"(column), "r"(row), "r"(batch)
         : "memory");
 }
-/* Before a subgroup ends, its copies have been made. */
+/* Before a subgroup ends, what its copies read has been read. */
 INLINE void end_bulk(void) {
   if (__gpu_lane_id() == 0)
-    __asm__ volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    __asm__ volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* With an epilogue                                                                             */
+/* With an epilogue, to any strides, and on any device                                          */
 
 INLINE float gelu(float x) { /* x / (1 + exp(-2 z)), with tanh's argument z */
   float z = 0.7978845608f * (x + 0.044715f * x * x * x);
@@ -227,9 +182,8 @@ INLINE void finish_fragments(const kdl_grid_constant_matmul *args, const place *
   }
 }
 
-INLINE void store_fragments_bulk(const kdl_grid_constant_matmul *args, place at,
-                                 const acc_type *acc, int32_t fragments, uint32_t row,
-                                 uint32_t column, uint32_t batch) {
+INLINE void store_fragments(const kdl_grid_constant_matmul *args, place at, const acc_type *acc,
+                            int32_t fragments, uint32_t row, uint32_t column, uint32_t batch) {
   const int32_t step = at.value_bytes == 2 ? 8 : 4;
   __gpu_local uint8_t *first = at.staging;
   if (step == 8) {
@@ -237,7 +191,7 @@ INLINE void store_fragments_bulk(const kdl_grid_constant_matmul *args, place at,
     for (int32_t j = 0; j < fragments; j += 8) {
       at.staging = first + j / 8 % 2 * lines_bytes;
       begin_bulk(&at, j == 0);
-      stage_short_matrix(args, &at, acc + 4 * j);
+      stage_short(args, &at, acc + 4 * j);
       store_bulk(args, &at, row, column + 8 * (uint32_t)j, batch);
     }
     return;
@@ -266,23 +220,10 @@ INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, a
     const uint32_t row = w.row + 16 * ((uint32_t)i * (uint32_t)t.subgroups_m + at_m);
     const uint32_t column = w.column + 8 * at_n * (uint32_t)t.intrinsics_n;
     acc_type *d = acc + 4 * i * t.intrinsics_n;
-    if (args->flags & GPU_HAS_EPILOGUE) {
+    if (t.is_bulk && (args->flags & GPU_RESULT_BULK))
+      store_fragments(args, at, d, t.intrinsics_n, row, column, w.batch);
+    else
       finish_fragments(args, &at, d, t.intrinsics_n, row, column);
-    } else if (t.is_bulk && (args->flags & GPU_RESULT_BULK)) {
-      store_fragments_bulk(args, at, d, t.intrinsics_n, row, column, w.batch);
-    } else if (bytes == 2) {
-#pragma clang loop unroll(full)
-      for (int32_t j = 0; j < t.intrinsics_n; j += 8) {
-        stage_short(args, &at, d + 4 * j);
-        store_lines(args, &at, row, column + 8 * (uint32_t)j, 2);
-      }
-    } else {
-#pragma clang loop unroll(full)
-      for (int32_t j = 0; j < t.intrinsics_n; j += 4) {
-        stage(&at, d + 4 * j);
-        store_lines(args, &at, row, column + 8 * (uint32_t)j, 4);
-      }
-    }
   }
 }
 

@@ -168,7 +168,7 @@ uint32_t SYMBOL(_group_bytes)(int32_t size) {
   case 4:
     return 4 * (64 + 128) * panel_row;
   case 5:
-    return 6 * (64 + 64) * panel_row;
+    return 5 * (64 + 64) * panel_row;
   default:
     return 0;
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The producers: fill the stages of the ring, by bulk copies or by loads and stores. */
+/* The producers: fill the stages of the ring, by bulk copies, by asynchronous copies of 16 bytes,
+ * or by loads and stores. */
 #ifndef KDL_GPU_MATMUL_COPY_H
 #define KDL_GPU_MATMUL_COPY_H
 
@@ -78,6 +79,80 @@ INLINE void copy_operand(__gpu_local uint8_t *to, const operand *from, uint32_t 
   }
 }
 
+/* 16 bytes, of which those after `bytes` are zeros. */
+INLINE void copy_chunk_async(uint32_t to, const __gpu_global element *from, uint32_t bytes) {
+  __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
+                   : "memory");
+}
+
+/* How many of the 16 bytes from `at` on are in a line of `count` values. */
+INLINE uint32_t bytes_in_line(uint32_t at, uint32_t count) {
+  const uint32_t left = at < count ? count - at : 0;
+  return left < chunk_values ? left * (uint32_t)sizeof(element) : chunk_bytes;
+}
+
+/* Whether chunks of an operand are 16 bytes at multiples of 16. */
+INLINE int has_whole_chunks(const gpu_matrix *matrix, int32_t is_by_k) {
+  const int64_t along = is_by_k ? matrix->outer : matrix->inner;
+  const int64_t across = is_by_k ? matrix->inner : matrix->outer;
+  const uint64_t distances = (uint64_t)across | (uint64_t)matrix->batch;
+  return along == 1 && (matrix->address | distances * sizeof(element)) % chunk_bytes == 0;
+}
+
+/* A panel by asynchronous copies, 8 threads for each line: of a row along K, or of a k along rows.
+ * A thread's lines are a multiple of 8 apart, so that it has one place in all of them. */
+INLINE void copy_operand_async(uint32_t to, const operand *from, uint32_t row, uint32_t k,
+                               uint32_t rows, uint32_t thread, uint32_t threads, int32_t is_by_k) {
+  const uint32_t chunks = kdl_gpu_mma_panel_bytes / chunk_bytes, lines = threads / chunks;
+  const uint32_t c = thread % chunks, first = thread / chunks;
+  const uint32_t blocks = is_by_k ? rows / 64 : 1, block_lines = is_by_k ? 64 : rows;
+  to += first * kdl_gpu_mma_panel_bytes + chunk_bytes * (c ^ (first % 8));
+#pragma clang loop unroll(disable)
+  for (uint32_t block = 0; block < blocks; ++block) {
+    const uint32_t along = is_by_k ? row + 64 * block + c * chunk_values : k + c * chunk_values;
+    const uint32_t bytes = bytes_in_line(along, is_by_k ? from->rows : from->depth);
+    const uint32_t across = (is_by_k ? k : row) + first, end = is_by_k ? from->depth : from->rows;
+    const int64_t distance = is_by_k ? from->k_stride : from->row_stride;
+    const __gpu_global element *at = from->values + along + (int64_t)across * distance;
+#pragma clang loop unroll_count(4)
+    for (uint32_t i = 0; i < block_lines / lines; ++i) {
+      copy_chunk_async(to, at, across + i * lines < end ? bytes : 0);
+      at += (int64_t)lines * distance;
+      to += lines * kdl_gpu_mma_panel_bytes;
+    }
+  }
+}
+
+/* A stage where there are no bulk copies. Each thread arrives once; where all its copies are
+ * asynchronous, it does so when they are done, and does not wait. */
+INLINE void copy_stage(__gpu_local uint8_t *stage, uint32_t barrier, const operand *lhs,
+                       const operand *rhs, int lhs_async, int rhs_async, const work *w, tiling t,
+                       uint32_t k, uint32_t thread, uint32_t threads, int32_t layout) {
+  const int32_t lhs_by_k = layout & KDL_GPU_MMA_LHS_BY_K, rhs_by_k = layout & KDL_GPU_MMA_RHS_BY_K;
+  const uint32_t lhs_bytes = (uint32_t)t.rows * kdl_gpu_mma_panel_bytes;
+  const uint32_t to = (uint32_t)(uintptr_t)stage;
+  if (lhs_async)
+    copy_operand_async(to, lhs, w->row, k, (uint32_t)t.rows, thread, threads, lhs_by_k);
+  else
+    copy_operand(stage, lhs, w->row, k, (uint32_t)t.rows, thread, threads, lhs_by_k);
+  if (rhs_async)
+    copy_operand_async(to + lhs_bytes, rhs, w->column, k, (uint32_t)t.columns, thread, threads,
+                       rhs_by_k);
+  else
+    copy_operand(stage + lhs_bytes, rhs, w->column, k, (uint32_t)t.columns, thread, threads,
+                 rhs_by_k);
+  if (lhs_async && rhs_async)
+    __asm__ volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
+  else
+    __asm__ volatile("cp.async.wait_all;\n\tmbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier)
+                     : "memory");
+}
+
+/* How many threads arrive at a barrier of a full stage. */
+INLINE uint32_t full_arrivals(tiling t) {
+  return t.is_bulk ? 1 : kdl_gpu_mma_lanes * (uint32_t)t.producers;
+}
+
 /* The work of the subgroups that copy: the stages of all tiles of the group, in order. With bulk
  * copies alone, one thread does it. */
 INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gpu_ring ring,
@@ -87,6 +162,10 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
   const int is_bulk = t.is_bulk && (args->flags & bulk) == bulk;
   const uint32_t lhs_bytes = (uint32_t)t.rows * kdl_gpu_mma_panel_bytes;
   const uint32_t rhs_bytes = (uint32_t)t.columns * kdl_gpu_mma_panel_bytes;
+  const int lhs_async =
+      threads % 64 == 0 && has_whole_chunks(&args->lhs, layout & KDL_GPU_MMA_LHS_BY_K);
+  const int rhs_async =
+      threads % 64 == 0 && has_whole_chunks(&args->rhs, layout & KDL_GPU_MMA_RHS_BY_K);
   if (is_bulk && thread)
     return;
   for (uint32_t number = first_work(); number < t.work; number += work_step()) {
@@ -105,6 +184,12 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
       __gpu_local uint8_t *stage = stages + ring.stage * (lhs_bytes + rhs_bytes);
       const uint32_t barrier = ring.full + 8 * ring.stage;
       kdl_gpu_ring_wait_empty(&ring);
+      if (!t.is_bulk) {
+        copy_stage(stage, barrier, &lhs, &rhs, lhs_async, rhs_async, &w, t, k, thread, threads,
+                   layout);
+        kdl_gpu_ring_next(&ring);
+        continue;
+      }
       if (!lhs_bulk)
         copy_operand(stage, &lhs, w.row, k, (uint32_t)t.rows, thread, threads,
                      layout & KDL_GPU_MMA_LHS_BY_K);
@@ -112,13 +197,10 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
         copy_operand(stage + lhs_bytes, &rhs, w.column, k, (uint32_t)t.columns, thread, threads,
                      layout & KDL_GPU_MMA_RHS_BY_K);
       if (!is_bulk) { /* written by all, then one arrives */
-        if (t.is_bulk)
-          __asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
+        __asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
         __asm__ volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
       }
-      if (thread == 0 && !t.is_bulk)
-        __asm__ volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
-      if (thread == 0 && t.is_bulk) {
+      if (thread == 0) {
         __asm__ volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
                          "r"(bulk_bytes)
                          : "memory");
@@ -133,6 +215,8 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
       kdl_gpu_ring_next(&ring);
     }
   }
+  if (!t.is_bulk)
+    __asm__ volatile("cp.async.wait_all;" ::: "memory");
 }
 
 #endif

@@ -56,7 +56,7 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * t.stages);
   if (thread == 0) {
     for (uint32_t i = 0; i < ring.stages; ++i) {
-      init_barrier(ring.full + 8 * i, 1);
+      init_barrier(ring.full + 8 * i, full_arrivals(t));
       init_barrier(ring.empty + 8 * i, (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile));
     }
     if (t.is_bulk)

@@ -26,6 +26,8 @@ function(kdl_ptx_version arch out_version)
     set(${out_version} 63 PARENT_SCOPE)
   elseif(arch STREQUAL sm_90a)
     set(${out_version} 80 PARENT_SCOPE)
+  elseif(number EQUAL 89) # mma of bytes as e4m3
+    set(${out_version} 84 PARENT_SCOPE)
   elseif(number LESS 100)
     set(${out_version} 78 PARENT_SCOPE)
   else()

@@ -79,6 +79,8 @@ INLINE void copy_operand(__gpu_local uint8_t *to, const operand *from, uint32_t 
   }
 }
 
+enum { chunk_bytes = 16, chunk_values = chunk_bytes / sizeof(element) };
+
 /* 16 bytes, of which those after `bytes` are zeros. */
 INLINE void copy_chunk_async(uint32_t to, const __gpu_global element *from, uint32_t bytes) {
   __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)

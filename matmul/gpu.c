@@ -306,6 +306,10 @@ kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
   desc.block[0] = matmul->tiles[plan.tile].threads;
   desc.block[1] = desc.block[2] = 1;
   desc.shared = matmul->tiles[plan.tile].group_bytes;
+  if (plan.parts > 1 && matmul->tiles[plan.tile].is_bulk) {
+    desc.cluster[0] = plan.parts;
+    desc.cluster[1] = desc.cluster[2] = 1;
+  }
   const void *pointers[] = {&args};
   kdl_args list = {1, pointers, NULL};
   return kdl_launch_call(matmul->kernels[plan.tile][layout], queue, &desc, &list);

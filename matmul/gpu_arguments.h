@@ -51,7 +51,7 @@ typedef struct gpu_tile {
   uint32_t group_bytes; /* dynamic group memory of a launch */
   uint32_t is_bulk;
   uint32_t stages;
-  uint32_t unused;
+  uint32_t subgroups; /* that multiply */
 } gpu_tile;
 
 enum { GPU_SIZES = 6 }; /* the most sizes of tiles that are looked for */

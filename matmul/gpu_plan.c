@@ -26,12 +26,23 @@ static uint64_t plan_cost(const gpu_machine *machine, const gpu_tile *tile,
   groups = groups < wanted ? groups : wanted;
   const uint64_t waves = divide_up(work, machine->units * groups);
   const uint64_t begin = 1000, store = values / 16;
-  const uint64_t add = parts > 1 ? 2000 + (parts + 1) * values * 4 / 40 : 0;
+  const uint64_t add = parts < 2       ? 0
+                       : tile->is_bulk ? 1500 + values / 8
+                                       : 4000 + parts * values / 10;
   return waves * groups * (steps * step_cost(tile) + store + add) + begin;
 }
 
+/* With bulk copies there are clusters, and parts are added up in group memory. */
 static uint64_t workspace_of(const gpu_tile *tile, uint64_t tiles, uint32_t parts) {
-  return parts < 2 ? 0 : GPU_COUNTER_BYTES + tiles * parts * tile->rows * tile->columns * 4;
+  return parts < 2 || tile->is_bulk
+             ? 0
+             : GPU_COUNTER_BYTES + tiles * parts * tile->rows * tile->columns * 4;
+}
+
+/* A cluster has 8 groups at most, and each adds up the sums of as many subgroups. */
+static int allows_parts(const gpu_tile *tile, uint64_t tiles, uint32_t parts) {
+  return tile->is_bulk ? tile->subgroups % parts == 0 && parts <= 8
+                       : tiles <= GPU_COUNTER_BYTES / 4;
 }
 
 kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
@@ -49,8 +60,8 @@ kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
       const uint64_t needed = workspace_of(tile, count, parts);
       if (problem->parts && problem->parts != parts)
         continue;
-      if (parts > 1 && (needed > problem->workspace.size || count > GPU_COUNTER_BYTES / 4 ||
-                        (!problem->parts && steps < 4 * (uint64_t)parts)))
+      if (parts > 1 && (!allows_parts(tile, count, parts) || needed > problem->workspace.size ||
+                        (!problem->parts && steps < 2 * (uint64_t)parts)))
         continue;
       const uint64_t cost = plan_cost(machine, tile, problem, parts, count);
       if (cost >= least)
@@ -59,6 +70,8 @@ kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
       const uint64_t work = count * parts;
       uint64_t groups = machine->group_bytes / (tile->group_bytes + 1024);
       groups = (groups < 1 ? 1 : groups) * machine->units;
+      if (parts > 1 && tile->is_bulk) /* one tile each */
+        groups = work;
       best = (kdl_matmul_gpu_plan){.tile = size,
                                    .rows = tile->rows,
                                    .columns = tile->columns,

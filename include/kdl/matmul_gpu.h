@@ -57,8 +57,8 @@ typedef struct kdl_matmul_gpu_problem {
   kdl_matmul_matrix residual; /* m by n, or NULL; may be C itself: C += A B */
   int64_t residual_batch;
   kdl_buffer workspace; /* optional; zeroed once, not shared by launches that run at one time. Where
-                           C has few tiles, parts of K are added up in it: K is not divided without
-                           it */
+                           C has few tiles, K is divided. Devices without clusters (before sm_90)
+                           add the parts up in it, and do not divide K without it */
   uint32_t tile;        /* 0: the library chooses; s + 1: the microkernel's tile of size s */
   uint32_t parts;       /* of K; 0: the library chooses */
 } kdl_matmul_gpu_problem;

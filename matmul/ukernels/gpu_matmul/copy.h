@@ -29,13 +29,6 @@ INLINE void copy_operand_bulk(uint32_t to, const gpu_tensor_map *map, uint32_t b
               row + 64 * (uint32_t)block, k, batch);
 }
 
-/* A number that the compiler takes for another one each time: or it would make a copy of the loop
- * around for each of its values. */
-INLINE uint32_t opaque(uint32_t number) {
-  __asm__ volatile("" : "+r"(number));
-  return number;
-}
-
 /* Where the launch has an operand, and how much of it there is. */
 typedef struct {
   const __gpu_global element *values; /* of the batch */

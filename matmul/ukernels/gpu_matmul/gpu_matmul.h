@@ -9,6 +9,7 @@
  * and the names of kernels.
  */
 #include "copy.h"
+#include "parts.h"
 #include "schedule.h"
 #include "store.h"
 
@@ -78,14 +79,18 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   acc_type acc[kdl_gpu_mma_most_values]; /* what the tile does not use is not there */
 #pragma clang loop unroll(disable)
   for (uint32_t number = first_work(); number < t.work; number += work_step()) {
-    const work w = work_of(args, t, number);
+    work w = work_of(args, t, number);
 #pragma clang loop unroll(full)
     for (int32_t i = 0; i < 4 * t.intrinsics_m * t.intrinsics_n; ++i)
       acc[i] = 0;
     microkernel(lhs, 0, lhs, rhs_offset, acc, 0, &ring, (int32_t)(w.last_step - w.first_step),
                 t.intrinsics_m, t.intrinsics_n, kdl_gpu_mma_intrinsics_k, t.subgroups_m,
                 t.subgroups_n, (int32_t)of_multiplying, layout);
-    if (args->parts > 1 && !add_parts(args, t, w, acc, seen, of_multiplying))
+    if (!t.is_bulk) /* computed anew, since the sums take all registers */
+      w = work_of(args, t, opaque(number));
+    if (args->parts > 1 &&
+        !(t.is_bulk ? add_parts_in_cluster(args, t, w, acc, stages, of_multiplying)
+                    : add_parts_in_memory(args, t, w, acc, seen, of_multiplying)))
       continue;
     store_tile(args, t, w, acc, staging, of_multiplying);
   }
@@ -132,6 +137,7 @@ __gpu_kernel void NAMED(tiles)(__gpu_global gpu_tile *tiles) {
       found.threads = (uint32_t)KDL_GPU_MMA_THREADS(tile);
       found.group_bytes = group_bytes(size);
       found.is_bulk = (uint32_t)KDL_GPU_MMA_IS_BULK(tile);
+      found.subgroups = (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile);
       found.stages = microkernel_group_bytes(size) / (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
     }
     tiles[size] = found;

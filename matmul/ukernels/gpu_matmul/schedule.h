@@ -12,6 +12,19 @@
 
 typedef uint32_t chunk __attribute__((vector_size(16)));
 
+/* A number that the compiler takes for another one each time. Or it would make a copy of the loop
+ * around for each of its values, or keep what is computed from it in registers. */
+INLINE uint32_t opaque(uint32_t number) {
+  __asm__ volatile("" : "+r"(number));
+  return number;
+}
+
+/* The lane, for addresses of stores: those that live while a tile is multiplied would take
+ * registers from the sums. */
+INLINE uint32_t lane_of_store(void) {
+  return opaque(__gpu_lane_id());
+}
+
 /* The tile of the linked microkernel and the number of tiles: constants but for the last four. */
 typedef struct {
   int32_t intrinsics_m, intrinsics_n, subgroups_m, subgroups_n, producers, is_bulk;
@@ -75,7 +88,7 @@ INLINE work work_of(const kdl_grid_constant_matmul *args, tiling t, uint32_t num
   const uint32_t height = t.tiles_m - first < args->band ? t.tiles_m - first : args->band;
   w.row = (first + in_band % height) * (uint32_t)t.rows;
   w.column = in_band / height * (uint32_t)t.columns;
-  const uint32_t of_part = args->parts > 1 ? divide_up(t.steps, args->parts) : t.steps;
+  const uint32_t of_part = args->parts > 1 ? divide_up(t.steps, opaque(args->parts)) : t.steps;
   w.first_step = w.part * of_part < t.steps ? w.part * of_part : t.steps;
   w.last_step = w.first_step + of_part < t.steps ? w.first_step + of_part : t.steps;
   return w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The sums of a tile: parts of K added up, the epilogue, and the store to the result. */
+/* The sums of a tile: the epilogue, and the store to the result. */
 #ifndef KDL_GPU_MATMUL_STORE_H
 #define KDL_GPU_MATMUL_STORE_H
 
@@ -35,14 +35,6 @@ INLINE float unpack(uint32_t value, uint16_t bits) {
     return kdl_f32_bits((uint32_t)bits << 16);
   __asm__("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(bits));
   return result;
-}
-
-/* The lane, in a way that keeps what is computed from it next to the store: addresses that live
- * while a tile is multiplied would take registers from the sums. */
-INLINE uint32_t lane_of_store(void) {
-  uint32_t lane = __gpu_lane_id();
-  __asm__ volatile("" : "+r"(lane));
-  return lane;
 }
 
 /* A tile, as one subgroup sees it. */
@@ -214,7 +206,8 @@ INLINE void store_fragments(const kdl_grid_constant_matmul *args, place at, cons
 }
 
 INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, acc_type *acc,
-                       __gpu_local uint8_t *staging, uint32_t subgroup) {
+                       __gpu_local uint8_t *staging, uint32_t number) {
+  const uint32_t subgroup = opaque(number);
   const uint32_t at_m = subgroup % (uint32_t)t.subgroups_m,
                  at_n = subgroup / (uint32_t)t.subgroups_m;
   const uint32_t bytes = args->value == GPU_F32 || args->value == GPU_S32 ? 4 : 2;
@@ -233,65 +226,6 @@ INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, a
     else
       finish_fragments(args, &at, d, t.intrinsics_n, row, column);
   }
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Parts of K                                                                                   */
-
-typedef acc_type acc_four __attribute__((vector_size(16)));
-
-/* Where the lane has its sums of a part. Computed anew for each use, since all registers are in
- * use. */
-INLINE __gpu_global acc_four *sums_of_part(const kdl_grid_constant_matmul *args, tiling t, work w,
-                                           uint32_t part, uint32_t subgroup) {
-  const uint64_t of_subgroup = (uint64_t)(t.intrinsics_m * t.intrinsics_n) * kdl_gpu_mma_lanes;
-  const uint64_t of_part = (uint64_t)(t.subgroups_m * t.subgroups_n) * of_subgroup;
-  return (__gpu_global acc_four *)args->partial +
-         ((uint64_t)w.tile * args->parts + part) * of_part + subgroup * of_subgroup +
-         lane_of_store();
-}
-
-/* Puts the sums of a part into memory. The group that is the last of its tile adds all parts up in
- * their order, so that the result does not depend on which one that is: it returns 1 to all threads
- * of the group that multiply. */
-INLINE int add_parts(const kdl_grid_constant_matmul *args, tiling t, work w, acc_type *acc,
-                     __gpu_local uint32_t *seen, uint32_t subgroup) {
-  const uint32_t fragments = (uint32_t)(t.intrinsics_m * t.intrinsics_n);
-  const uint32_t threads = kdl_gpu_mma_lanes * (uint32_t)(t.subgroups_m * t.subgroups_n);
-  const int is_first = subgroup == 0 && lane_of_store() == 0;
-  __gpu_global acc_four *mine = sums_of_part(args, t, w, w.part, subgroup);
-  __gpu_global uint32_t *counter = (__gpu_global uint32_t *)args->counters + w.tile;
-#pragma clang loop unroll(full)
-  for (uint32_t i = 0; i < fragments; ++i)
-    mine[i * kdl_gpu_mma_lanes] =
-        (acc_four){acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]};
-  __asm__ volatile("fence.acq_rel.gpu;" ::: "memory");
-  __asm__ volatile("bar.sync 2, %0;" ::"r"(threads) : "memory");
-  if (is_first)
-    *seen = kdl_atomic_add(counter, 1u);
-  __asm__ volatile("bar.sync 2, %0;" ::"r"(threads) : "memory");
-  const int is_last = *(volatile __gpu_local uint32_t *)seen + 1 == args->parts;
-  __asm__ volatile("bar.sync 2, %0;" ::"r"(threads) : "memory"); /* before it changes again */
-  if (!is_last)
-    return 0;
-  __asm__ volatile("fence.acq_rel.gpu;" ::: "memory");
-  if (is_first)
-    *counter = 0;
-#pragma clang loop unroll(full)
-  for (uint32_t i = 0; i < 4 * fragments; ++i)
-    acc[i] = 0;
-#pragma clang loop unroll(disable)
-  for (uint32_t part = 0; part < args->parts; ++part) {
-    const __gpu_global acc_four *sums = sums_of_part(args, t, w, part, subgroup);
-#pragma clang loop unroll(full)
-    for (uint32_t i = 0; i < fragments; ++i) {
-      acc_four values = sums[i * kdl_gpu_mma_lanes];
-#pragma clang loop unroll(full)
-      for (uint32_t j = 0; j < 4; ++j)
-        acc[4 * i + j] += values[j];
-    }
-  }
-  return 1;
 }
 
 #endif

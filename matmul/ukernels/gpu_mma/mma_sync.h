@@ -95,20 +95,20 @@ KDL_GPU_INLINE void multiply_step(ACC *d, lines lhs, lines rhs, uint32_t lhs_pan
 
 void NAME(KDL_GPU_MMA_PARAMETERS(ELEMENT, ACC)) {
   ACC *d = acc_base + acc_offset;
-  uint32_t lane = (uint32_t)__nvvm_read_ptx_sreg_laneid();
-  if (intrinsics_m == most_m) /* addresses are computed for each tile, and not kept */
-    __asm__ volatile("" : "+r"(lane));
   const uint32_t rows = (uint32_t)(16 * intrinsics_m * subgroups_m);
   const uint32_t columns = (uint32_t)(8 * intrinsics_n * subgroups_n);
   const uint32_t stage_bytes = (rows + columns) * panel_row;
-  const lines lhs = {16 * (uint32_t)(subgroup % subgroups_m), lane / 8 % 2, lane / 16, lane % 8};
-  const lines rhs = {8 * (uint32_t)(subgroup / subgroups_m * intrinsics_n), lane / 16, lane / 8 % 2,
-                     lane % 8};
   const uint32_t lhs_first = kdl_gpu_local_address(lhs_base + lhs_offset);
   const uint32_t rhs_first = kdl_gpu_local_address(rhs_base + rhs_offset);
 #pragma clang loop unroll(disable)
   for (int32_t k = 0; k < k_outer; ++k) {
     const uint32_t at = ring->stage * stage_bytes;
+    uint32_t lane = (uint32_t)__nvvm_read_ptx_sreg_laneid();
+    if (intrinsics_m == most_m) /* addresses are computed for each stage, and not kept */
+      __asm__ volatile("" : "+r"(lane));
+    const lines lhs = {16 * (uint32_t)(subgroup % subgroups_m), lane / 8 % 2, lane / 16, lane % 8};
+    const lines rhs = {8 * (uint32_t)(subgroup / subgroups_m * intrinsics_n), lane / 16,
+                       lane / 8 % 2, lane % 8};
     kdl_gpu_ring_wait_full(ring);
 #pragma clang loop unroll(full)
     for (int32_t step = 0; step < intrinsics_k; ++step)

@@ -24,11 +24,12 @@ typedef int encode_tiled(void *map, int type, uint32_t rank, void *address, cons
                          const uint64_t *strides, const uint32_t *box, const uint32_t *steps,
                          int interleave, int swizzle, int promotion, int fill);
 
-typedef enum gpu_layout { LAYOUT_ROWS, LAYOUT_RHS_BY_K, LAYOUT_COUNT } gpu_layout;
+/* The forms of a kernel, by what lies by K, and for the usual case alone. */
+typedef enum gpu_form { FORM_N, FORM_B, FORM_N_PLAIN, FORM_B_PLAIN, FORM_COUNT } gpu_form;
 
 struct kdl_matmul_gpu {
   kdl_matmul_type type;
-  kdl_kernel *kernels[GPU_SIZES][LAYOUT_COUNT];
+  kdl_kernel *kernels[GPU_SIZES][FORM_COUNT];
   gpu_tile tiles[GPU_SIZES];
   gpu_machine machine;
   encode_tiled *encode; /* NULL: no bulk copies */
@@ -86,16 +87,23 @@ static kdl_status read_tiles(kdl_library *lib, kdl_device *device, kdl_matmul_gp
   return status;
 }
 
+static int has_form(const kdl_matmul_gpu *matmul, const gpu_tile *tile, gpu_form form) {
+  const int is_by_k = form == FORM_B || form == FORM_B_PLAIN, is_plain = form >= FORM_N_PLAIN;
+  /* The instructions take bytes along K alone. */
+  return tile->rows && (tile->is_bulk || !is_plain) &&
+         (!is_by_k || element_bytes(matmul->type) == 2);
+}
+
 static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_matmul_gpu *matmul) {
-  static const char layouts[LAYOUT_COUNT] = {'n', 'b'};
+  static const char *const forms[FORM_COUNT] = {"n", "b", "n_plain", "b_plain"};
   for (uint32_t size = 0; size < GPU_SIZES; ++size) {
-    for (uint32_t layout = 0; layout < LAYOUT_COUNT && matmul->tiles[size].rows; ++layout) {
-      if (layout == LAYOUT_RHS_BY_K && element_bytes(matmul->type) == 1)
-        continue; /* the instructions take bytes along K alone */
-      char suffix[8];
-      snprintf(suffix, sizeof suffix, "%u%c", size, layouts[layout]);
+    for (gpu_form form = 0; form < FORM_COUNT; ++form) {
+      char suffix[16];
+      if (!has_form(matmul, &matmul->tiles[size], form))
+        continue;
+      snprintf(suffix, sizeof suffix, "%u%s", size, forms[form]);
       kdl_status status =
-          find_kernel(lib, device, matmul->type, suffix, &matmul->kernels[size][layout]);
+          find_kernel(lib, device, matmul->type, suffix, &matmul->kernels[size][form]);
       if (status != KDL_OK)
         return status;
     }
@@ -246,7 +254,7 @@ static int has_epilogue(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_probl
 
 static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
                        const kdl_matmul_gpu_plan *plan, kdl_grid_constant_matmul *args,
-                       gpu_layout *out_layout) {
+                       gpu_form *out_form) {
   const gpu_tile *tile = &matmul->tiles[plan->tile];
   memset(args, 0, sizeof *args);
   args->lhs = matrix_of(problem->a, problem->a_batch, 0);
@@ -267,7 +275,6 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   args->scale = problem->scale;
   const int is_by_k =
       args->rhs.inner != 1 && args->rhs.outer == 1 && element_bytes(matmul->type) == 2;
-  *out_layout = is_by_k ? LAYOUT_RHS_BY_K : LAYOUT_ROWS;
   if (encode_operand(matmul, &args->lhs, 0, problem->m, problem->k, problem->batch, tile->rows,
                      &args->lhs_map))
     args->flags |= GPU_LHS_BULK;
@@ -276,6 +283,9 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
     args->flags |= GPU_RHS_BULK;
   if (!has_epilogue(matmul, problem, args) && encode_result(matmul, args))
     args->flags |= GPU_RESULT_BULK;
+  const int is_plain =
+      plan->parts == 1 && args->flags == (GPU_LHS_BULK | GPU_RHS_BULK | GPU_RESULT_BULK);
+  *out_form = is_plain ? (is_by_k ? FORM_B_PLAIN : FORM_N_PLAIN) : is_by_k ? FORM_B : FORM_N;
   return KDL_OK;
 }
 
@@ -298,8 +308,8 @@ kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
   if (status != KDL_OK || !problem->m || !problem->n || !problem->batch)
     return status;
   kdl_grid_constant_matmul args;
-  gpu_layout layout;
-  status = fill(matmul, problem, &plan, &args, &layout);
+  gpu_form form;
+  status = fill(matmul, problem, &plan, &args, &form);
   if (status != KDL_OK)
     return status;
   kdl_launch_desc desc = kdl_grid(plan.groups, 1, 1);
@@ -312,5 +322,5 @@ kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
   }
   const void *pointers[] = {&args};
   kdl_args list = {1, pointers, NULL};
-  return kdl_launch_call(matmul->kernels[plan.tile][layout], queue, &desc, &list);
+  return kdl_launch_call(matmul->kernels[plan.tile][form], queue, &desc, &list);
 }

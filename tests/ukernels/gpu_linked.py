@@ -64,7 +64,7 @@ def main():
     ir = subprocess.run([args.llvm_dis, args.caller, "-o", "-"], capture_output=True, text=True, check=True).stdout
     if not re.search(rf"\bcall void @kdl_uk_gpu_mma_{args.kind}\(", ir):
         fail("the caller calls no microkernel")
-    kernels = re.findall(rf"define \w+ ptx_kernel void @(kdl_gpu_matmul_{args.kind}_\d\w)\(", ir)
+    kernels = re.findall(rf"define \w+ ptx_kernel void @(kdl_gpu_matmul_{args.kind}_\d\w+)\(", ir)
     if not kernels:
         fail("the caller has no kernels")
     with tempfile.TemporaryDirectory() as folder:

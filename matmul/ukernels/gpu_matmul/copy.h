@@ -154,7 +154,7 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
                           __gpu_local uint8_t *stages, uint32_t thread, int32_t layout) {
   const uint32_t threads = kdl_gpu_mma_lanes * (uint32_t)t.producers;
   const uint32_t bulk = GPU_LHS_BULK | GPU_RHS_BULK;
-  const int is_bulk = t.is_bulk && (args->flags & bulk) == bulk;
+  const int is_bulk = t.is_plain || (t.is_bulk && (args->flags & bulk) == bulk);
   const uint32_t lhs_bytes = (uint32_t)t.rows * kdl_gpu_mma_panel_bytes;
   const uint32_t rhs_bytes = (uint32_t)t.columns * kdl_gpu_mma_panel_bytes;
   const int lhs_async =
@@ -172,7 +172,7 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
 #pragma clang loop unroll(disable)
     for (uint32_t step = w.first_step; step < w.last_step; ++step) {
       const uint32_t k = step * (uint32_t)t.depth;
-      const uint32_t flags = opaque(args->flags);
+      const uint32_t flags = t.is_plain ? bulk : opaque(args->flags);
       const int lhs_bulk = t.is_bulk && (flags & GPU_LHS_BULK);
       const int rhs_bulk = t.is_bulk && (flags & GPU_RHS_BULK);
       const uint32_t bulk_bytes = (lhs_bulk ? lhs_bytes : 0) + (rhs_bulk ? rhs_bytes : 0);

@@ -19,11 +19,13 @@ enum { barrier_bytes = 128 }; /* of up to 7 stages, and a number that subgroups 
 extern __attribute__((aligned(kdl_gpu_mma_panel_align))) __gpu_local uint8_t group_memory[];
 
 /* Cycles by which half of the subgroups that multiply begin later than the others, so that one half
- * stores while the other multiplies. */
-KDL_CONSTANT(int32_t, gpu_matmul_stagger, 0);
+ * stores while the other multiplies: in groups that compute several tiles. */
+KDL_CONSTANT(int32_t, gpu_matmul_stagger, 500);
 
-INLINE void stagger(uint32_t subgroup, uint32_t subgroups) {
-  if (!kdl_const_gpu_matmul_stagger || subgroup < subgroups / 2 || subgroups < 8)
+INLINE void stagger(tiling t, uint32_t subgroup) {
+  const uint32_t subgroups = (uint32_t)(t.subgroups_m * t.subgroups_n);
+  if (!kdl_const_gpu_matmul_stagger || subgroup < subgroups / 2 || subgroups < 8 || !t.is_bulk ||
+      t.work <= work_step())
     return;
   const uint64_t start = __builtin_readcyclecounter();
   while (__builtin_readcyclecounter() - start < (uint64_t)kdl_const_gpu_matmul_stagger)
@@ -40,11 +42,12 @@ INLINE void init_barrier(uint32_t barrier, uint32_t arrivals) {
   __asm__ volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size, int32_t layout) {
+INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size, int32_t layout,
+                              int32_t is_plain) {
   const uint32_t tile = microkernel_tile(size), ring_bytes = microkernel_group_bytes(size);
-  if (!tile)
+  if (!tile || (is_plain && !KDL_GPU_MMA_IS_BULK(tile)))
     return;
-  const tiling t = tiling_of(args, tile, ring_bytes);
+  const tiling t = tiling_of(args, tile, ring_bytes, is_plain);
   const uint32_t thread = __gpu_thread_id(0);
   /* The same in all lanes, so that branches on it are uniform. */
   const uint32_t subgroup =
@@ -75,7 +78,7 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   const uint32_t of_multiplying = subgroup - (uint32_t)t.producers;
   const element *lhs = (const element *)(const void *)stages;
   const int64_t rhs_offset = (int64_t)t.rows * t.depth;
-  stagger(of_multiplying, (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile));
+  stagger(t, of_multiplying);
   acc_type acc[kdl_gpu_mma_most_values]; /* what the tile does not use is not there */
 #pragma clang loop unroll(disable)
   for (uint32_t number = first_work(); number < t.work; number += work_step()) {
@@ -88,7 +91,7 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
                 t.subgroups_n, (int32_t)of_multiplying, layout);
     if (!t.is_bulk) /* computed anew, since the sums take all registers */
       w = work_of(args, t, opaque(number));
-    if (args->parts > 1 &&
+    if (parts_of(args, t) > 1 &&
         !(t.is_bulk ? add_parts_in_cluster(args, t, w, acc, stages, of_multiplying)
                     : add_parts_in_memory(args, t, w, acc, seen, of_multiplying)))
       continue;
@@ -98,22 +101,23 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
     end_bulk();
 }
 
-/* The kernels for a size of the tile: names end with the size and with what lies by K: "n"
- * (nothing), "a", "b", "ab". */
+/* The kernels for a size of the tile. Names have what lies by K: "n" (nothing) or "b". Those that
+ * end with "plain" have the code for the usual case alone, which takes half as long to link. */
 #define GROUP_ITEMS(kernel) KDL_GROUP_ITEMS(kernel)
-#define KERNEL(size, suffix, layout)                                                               \
+#define KERNEL(size, suffix, layout, is_plain)                                                     \
   GROUP_ITEMS(NAMED(size##suffix)) {                                                               \
-    return (uint32_t)KDL_GPU_MMA_THREADS(microkernel_tile(size));                                  \
+    const uint32_t tile = microkernel_tile(size);                                                  \
+    return is_plain && !KDL_GPU_MMA_IS_BULK(tile) ? 0 : (uint32_t)KDL_GPU_MMA_THREADS(tile);       \
   }                                                                                                \
   __gpu_kernel void NAMED(size##suffix)(kdl_grid_constant_matmul args) {                           \
-    multiply_matrices(&args, size, layout);                                                        \
+    multiply_matrices(&args, size, layout, is_plain);                                              \
   }
+#define KERNELS_OF(size, suffix, layout)                                                           \
+  KERNEL(size, suffix, layout, 0) KERNEL(size, suffix##_plain, layout, 1)
 #if HAS_BY_K
-#define KERNELS(size)                                                                              \
-  KERNEL(size, n, 0)                                                                               \
-  KERNEL(size, b, KDL_GPU_MMA_RHS_BY_K)
+#define KERNELS(size) KERNELS_OF(size, n, 0) KERNELS_OF(size, b, KDL_GPU_MMA_RHS_BY_K)
 #else
-#define KERNELS(size) KERNEL(size, n, 0)
+#define KERNELS(size) KERNELS_OF(size, n, 0)
 #endif
 KERNELS(0)
 KERNELS(1)

@@ -29,6 +29,7 @@ INLINE uint32_t lane_of_store(void) {
 typedef struct {
   int32_t intrinsics_m, intrinsics_n, subgroups_m, subgroups_n, producers, is_bulk;
   int32_t rows, columns, depth, stages;
+  int32_t is_plain; /* operands and result by bulk copies, no parts of K, no epilogue */
   uint32_t tiles_m, tiles_n, steps, work;
 } tiling;
 
@@ -43,8 +44,14 @@ INLINE uint32_t divide_up(uint32_t a, uint32_t b) {
   return (a + b - 1) / b;
 }
 
-INLINE tiling tiling_of(const kdl_grid_constant_matmul *args, uint32_t tile, uint32_t ring_bytes) {
+INLINE uint32_t parts_of(const kdl_grid_constant_matmul *args, tiling t) {
+  return t.is_plain ? 1 : args->parts;
+}
+
+INLINE tiling tiling_of(const kdl_grid_constant_matmul *args, uint32_t tile, uint32_t ring_bytes,
+                        int32_t is_plain) {
   tiling t;
+  t.is_plain = is_plain;
   t.intrinsics_m = KDL_GPU_MMA_INTRINSICS_M(tile);
   t.intrinsics_n = KDL_GPU_MMA_INTRINSICS_N(tile);
   t.subgroups_m = KDL_GPU_MMA_SUBGROUPS_M(tile);
@@ -58,7 +65,7 @@ INLINE tiling tiling_of(const kdl_grid_constant_matmul *args, uint32_t tile, uin
   t.tiles_m = divide_up(args->m, (uint32_t)t.rows);
   t.tiles_n = divide_up(args->n, (uint32_t)t.columns);
   t.steps = divide_up(args->k, (uint32_t)t.depth);
-  t.work = t.tiles_m * t.tiles_n * args->batch * args->parts;
+  t.work = t.tiles_m * t.tiles_n * args->batch * parts_of(args, t);
   return t;
 }
 
@@ -75,7 +82,7 @@ INLINE uint32_t work_step(void) {
  * time share operands in L2. */
 INLINE work work_of(const kdl_grid_constant_matmul *args, tiling t, uint32_t number) {
   work w = {.tile = number};
-  if (args->parts > 1) { /* a division takes longer than a branch */
+  if (parts_of(args, t) > 1) { /* a division takes longer than a branch */
     w.tile = number / args->parts;
     w.part = number - w.tile * args->parts;
   }
@@ -88,7 +95,8 @@ INLINE work work_of(const kdl_grid_constant_matmul *args, tiling t, uint32_t num
   const uint32_t height = t.tiles_m - first < args->band ? t.tiles_m - first : args->band;
   w.row = (first + in_band % height) * (uint32_t)t.rows;
   w.column = in_band / height * (uint32_t)t.columns;
-  const uint32_t of_part = args->parts > 1 ? divide_up(t.steps, opaque(args->parts)) : t.steps;
+  const uint32_t of_part =
+      parts_of(args, t) > 1 ? divide_up(t.steps, opaque(args->parts)) : t.steps;
   w.first_step = w.part * of_part < t.steps ? w.part * of_part : t.steps;
   w.last_step = w.first_step + of_part < t.steps ? w.first_step + of_part : t.steps;
   return w;

@@ -221,7 +221,7 @@ INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, a
     const uint32_t row = w.row + 16 * ((uint32_t)i * (uint32_t)t.subgroups_m + at_m);
     const uint32_t column = w.column + 8 * at_n * (uint32_t)t.intrinsics_n;
     acc_type *d = acc + 4 * i * t.intrinsics_n;
-    if (t.is_bulk && (args->flags & GPU_RESULT_BULK))
+    if (t.is_plain || (t.is_bulk && (args->flags & GPU_RESULT_BULK)))
       store_fragments(args, at, d, t.intrinsics_n, row, column, w.batch);
     else
       finish_fragments(args, &at, d, t.intrinsics_n, row, column);

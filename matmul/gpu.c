@@ -32,6 +32,8 @@ struct kdl_matmul_gpu {
   kdl_kernel *kernels[GPU_SIZES][FORM_COUNT];
   gpu_tile tiles[GPU_SIZES];
   gpu_machine machine;
+  kdl_matmul_gpu_choice *choices;
+  size_t choice_count;
   encode_tiled *encode; /* NULL: no bulk copies */
 };
 
@@ -153,7 +155,24 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
 }
 
 void kdl_matmul_gpu_free(kdl_matmul_gpu *matmul) {
+  if (matmul)
+    free(matmul->choices);
   free(matmul);
+}
+
+kdl_status kdl_matmul_gpu_override(kdl_matmul_gpu *matmul, const kdl_matmul_gpu_choice *table,
+                                   size_t count) {
+  if (!matmul || (!table && count))
+    return refuse("kdl_matmul_gpu_override: found NULL, expected kernels and a table");
+  kdl_matmul_gpu_choice *copy = calloc(count + 1, sizeof *copy);
+  if (!copy)
+    return kdl_error_set(KDL_NO_MEMORY, "matmul: no memory");
+  if (count)
+    memcpy(copy, table, count * sizeof *copy);
+  free(matmul->choices);
+  matmul->choices = copy;
+  matmul->choice_count = count;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -295,7 +314,9 @@ kdl_status kdl_matmul_gpu_plan_of(const kdl_matmul_gpu *matmul,
   kdl_status status = check(matmul, problem);
   if (status != KDL_OK)
     return status;
-  *out_plan = gpu_plan(&matmul->machine, matmul->tiles, problem);
+  const kdl_matmul_gpu_problem chosen =
+      gpu_apply_choices(problem, matmul->choices, matmul->choice_count);
+  *out_plan = gpu_plan(&matmul->machine, matmul->tiles, &chosen);
   return out_plan->rows ? KDL_OK
                         : refuse("kdl_matmul_gpu_run: found no tile of that size, or too small a "
                                  "workspace for these parts of K");

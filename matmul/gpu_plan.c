@@ -45,6 +45,25 @@ static int allows_parts(const gpu_tile *tile, uint64_t tiles, uint32_t parts) {
                        : tiles <= GPU_COUNTER_BYTES / 4;
 }
 
+static int fits(uint32_t wanted, uint32_t size) {
+  return !wanted || wanted == size;
+}
+
+kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
+                                         const kdl_matmul_gpu_choice *table, size_t count) {
+  kdl_matmul_gpu_problem chosen = *problem;
+  for (size_t i = 0; i < count && !problem->tile; ++i) {
+    const kdl_matmul_gpu_choice *row = &table[i];
+    if (!fits(row->m, problem->m) || !fits(row->n, problem->n) || !fits(row->k, problem->k) ||
+        !fits(row->batch, problem->batch))
+      continue;
+    chosen.tile = row->tile;
+    chosen.parts = row->parts;
+    break;
+  }
+  return chosen;
+}
+
 kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
                              const kdl_matmul_gpu_problem *problem) {
   kdl_matmul_gpu_plan best = {0};

@@ -14,7 +14,11 @@ typedef struct gpu_machine {
 
 enum { GPU_COUNTER_BYTES = 64 << 10 }; /* the first part of a workspace: a counter for each tile */
 
-/* The plan of the least cost of those that the problem allows. */
+/* The problem with the tile and the parts of the first row that fits; without one, the problem. */
+kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
+                                         const kdl_matmul_gpu_choice *table, size_t count);
+
+/* The plan of the least cost of those that the problem allows; rows are 0 where there is none. */
 kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
                              const kdl_matmul_gpu_problem *problem);
 

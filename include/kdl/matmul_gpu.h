@@ -85,6 +85,17 @@ KDL_API void kdl_matmul_gpu_free(kdl_matmul_gpu *matmul);
 KDL_API kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                                       const kdl_matmul_gpu_problem *problem);
 
+/* A choice for some shapes, instead of the library's. */
+typedef struct kdl_matmul_gpu_choice {
+  uint32_t m, n, k, batch; /* 0: any */
+  uint32_t tile, parts;    /* as in a problem */
+} kdl_matmul_gpu_choice;
+
+/* Replaces the table of choices, which is copied; the first row that fits a problem without a tile
+ * of its own decides. Not while other threads use `matmul`. */
+KDL_API kdl_status kdl_matmul_gpu_override(kdl_matmul_gpu *matmul,
+                                           const kdl_matmul_gpu_choice *table, size_t count);
+
 /* What kdl_matmul_gpu_run would launch. */
 typedef struct kdl_matmul_gpu_plan {
   uint32_t tile;          /* its size */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The multiplication on GPUs, without one: which tile a shape gets, and what is refused. Results
+ * are tested where there is a GPU: tests/ukernels/gpu_matmul_test.c. */
+#include "launch_support.h"
+
+#include "matmul/gpu_plan.h"
+
+static const gpu_machine h200 = {.units = 132, .group_bytes = 228 << 10};
+
+/* Of wgmma: rows, columns, depth, threads, group memory, bulk copies, stages, subgroups. */
+static const gpu_tile tiles[GPU_SIZES] = {
+    {128, 256, 64, 384, 229504, 1, 4, 8}, {128, 192, 64, 384, 196736, 1, 4, 8},
+    {128, 128, 64, 384, 229504, 1, 6, 8}, {64, 256, 64, 256, 221312, 1, 5, 4},
+    {64, 128, 64, 256, 114816, 1, 4, 4},  {64, 64, 64, 256, 98432, 1, 5, 4},
+};
+
+static kdl_matmul_gpu_plan plan_of(uint32_t m, uint32_t n, uint32_t k) {
+  kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(m, n, k);
+  return gpu_plan(&h200, tiles, &problem);
+}
+
+static void large_shapes_get_the_largest_tile(void **state) {
+  (void)state;
+  assert_int_equal(plan_of(4096, 4096, 4096).tile, 0);
+  assert_int_equal(plan_of(4096, 4096, 4096).groups, 132);
+  assert_int_equal(plan_of(2048, 28672, 8192).tile, 0);
+  assert_int_equal(plan_of(512, 6144, 4096).tile, 1); /* 128 tiles on 132 multiprocessors */
+}
+
+static void small_shapes_are_spread(void **state) {
+  (void)state;
+  assert_int_equal(plan_of(512, 512, 512).tile, 5);
+  kdl_matmul_gpu_plan narrow = plan_of(16, 4096, 4096);
+  assert_true(narrow.parts > 1);
+  assert_true(narrow.groups >= 64);
+  assert_int_equal(narrow.workspace, 0);
+  assert_int_equal(plan_of(128, 128, 64).parts, 1); /* one step cannot be divided */
+  assert_int_equal(plan_of(1, 1, 0).groups, 1);
+}
+
+static void parts_without_clusters_need_a_workspace(void **state) {
+  (void)state;
+  gpu_tile plain[GPU_SIZES] = {tiles[5]};
+  plain[0].is_bulk = 0;
+  kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(64, 64, 65536);
+  assert_int_equal(gpu_plan(&h200, plain, &problem).parts, 1);
+  problem.workspace.size = 64 << 20;
+  kdl_matmul_gpu_plan plan = gpu_plan(&h200, plain, &problem);
+  assert_true(plan.parts > 1);
+  assert_int_equal(plan.workspace, GPU_COUNTER_BYTES + (uint64_t)plan.parts * 64 * 64 * 4);
+  problem.parts = plan.parts;
+  problem.workspace.size = plan.workspace - 1;
+  assert_int_equal(gpu_plan(&h200, plain, &problem).rows, 0);
+}
+
+static void a_choice_overrides(void **state) {
+  (void)state;
+  static const kdl_matmul_gpu_choice table[] = {{4096, 4096, 512, 0, 3, 1}, {4096, 0, 0, 0, 2, 1}};
+  kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(4096, 4096, 4096);
+  kdl_matmul_gpu_problem chosen = gpu_apply_choices(&problem, table, 2);
+  assert_int_equal(gpu_plan(&h200, tiles, &chosen).tile, 1);
+  problem.tile = 1;
+  assert_int_equal(gpu_apply_choices(&problem, table, 2).tile, 1);
+  problem = kdl_matmul_gpu_problem_of(64, 4096, 512);
+  assert_int_equal(gpu_apply_choices(&problem, table, 2).tile, 0);
+}
+
+static void what_cannot_be_is_refused(void **state) {
+  (void)state;
+  kdl_matmul_gpu *matmul;
+  kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(1, 1, 1);
+  assert_fails(kdl_matmul_gpu_find(NULL, NULL, KDL_MATMUL_F32_BF16, &matmul), KDL_BAD_CALL,
+               "kdl_matmul_gpu_find: found NULL, expected a library, a device and a result");
+  assert_fails(kdl_matmul_gpu_run(NULL, NULL, &problem), KDL_BAD_CALL,
+               "kdl_matmul_gpu_run: found NULL, expected kernels and a problem");
+  problem.tile = 7;
+  assert_int_equal(gpu_plan(&h200, tiles, &problem).rows, 0);
+  problem.tile = 6;
+  problem.parts = 3; /* a cluster's groups share the subgroups */
+  assert_int_equal(gpu_plan(&h200, tiles, &problem).rows, 0);
+  kdl_matmul_gpu_free(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(large_shapes_get_the_largest_tile),
+      cmocka_unit_test(small_shapes_are_spread),
+      cmocka_unit_test(parts_without_clusters_need_a_workspace),
+      cmocka_unit_test(a_choice_overrides),
+      cmocka_unit_test(what_cannot_be_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -24,8 +24,8 @@ typedef int encode_tiled(void *map, int type, uint32_t rank, void *address, cons
                          const uint64_t *strides, const uint32_t *box, const uint32_t *steps,
                          int interleave, int swizzle, int promotion, int fill);
 
-/* The forms of a kernel, by what lies by K, and for the usual case alone. */
-typedef enum gpu_form { FORM_N, FORM_B, FORM_N_PLAIN, FORM_B_PLAIN, FORM_COUNT } gpu_form;
+/* The forms of a kernel: what lies by K, as bits, and whether it has the usual case alone. */
+enum { FORM_LHS_BY_K = 1, FORM_RHS_BY_K = 2, FORM_PLAIN = 4, FORM_COUNT = 8 };
 
 struct kdl_matmul_gpu {
   kdl_matmul_type type;
@@ -89,17 +89,18 @@ static kdl_status read_tiles(kdl_library *lib, kdl_device *device, kdl_matmul_gp
   return status;
 }
 
-static int has_form(const kdl_matmul_gpu *matmul, const gpu_tile *tile, gpu_form form) {
-  const int is_by_k = form == FORM_B || form == FORM_B_PLAIN, is_plain = form >= FORM_N_PLAIN;
+static int has_form(const kdl_matmul_gpu *matmul, const gpu_tile *tile, uint32_t form) {
   /* The instructions take bytes along K alone. */
-  return tile->rows && (tile->is_bulk || !is_plain) &&
-         (!is_by_k || element_bytes(matmul->type) == 2);
+  const int has_by_k = element_bytes(matmul->type) == 2;
+  return tile->rows && (tile->is_bulk || !(form & FORM_PLAIN)) &&
+         (has_by_k || !(form & (FORM_LHS_BY_K | FORM_RHS_BY_K)));
 }
 
 static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_matmul_gpu *matmul) {
-  static const char *const forms[FORM_COUNT] = {"n", "b", "n_plain", "b_plain"};
+  static const char *const forms[FORM_COUNT] = {"n",       "a",       "b",       "ab",
+                                                "n_plain", "a_plain", "b_plain", "ab_plain"};
   for (uint32_t size = 0; size < GPU_SIZES; ++size) {
-    for (gpu_form form = 0; form < FORM_COUNT; ++form) {
+    for (uint32_t form = 0; form < FORM_COUNT; ++form) {
       char suffix[16];
       if (!has_form(matmul, &matmul->tiles[size], form))
         continue;
@@ -225,6 +226,11 @@ static int encode_result(const kdl_matmul_gpu *matmul, kdl_grid_constant_matmul 
                         cu_interleave_none, cu_swizzle_128, cu_promotion_none, cu_fill_zero) == 0;
 }
 
+/* Whether values follow each other along rows (A) or columns (B), not along K. */
+static int lies_by_k(const kdl_matmul_gpu *matmul, const gpu_matrix *matrix) {
+  return element_bytes(matmul->type) == 2 && matrix->inner != 1 && matrix->outer == 1;
+}
+
 static gpu_matrix matrix_of(kdl_matmul_matrix matrix, int64_t batch, int is_rhs) {
   return (gpu_matrix){.address = (uint64_t)(uintptr_t)matrix.elements,
                       .outer = is_rhs ? matrix.column_stride : matrix.row_stride,
@@ -273,7 +279,7 @@ static int has_epilogue(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_probl
 
 static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
                        const kdl_matmul_gpu_plan *plan, kdl_grid_constant_matmul *args,
-                       gpu_form *out_form) {
+                       uint32_t *out_form) {
   const gpu_tile *tile = &matmul->tiles[plan->tile];
   memset(args, 0, sizeof *args);
   args->lhs = matrix_of(problem->a, problem->a_batch, 0);
@@ -288,23 +294,24 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   args->k = problem->k;
   args->batch = problem->batch;
   args->parts = plan->parts;
+  args->stages = plan->stages;
   args->band = 8;
   args->value = value_of(matmul, problem->result);
   args->activation = (uint32_t)problem->activation;
   args->scale = problem->scale;
-  const int is_by_k =
-      args->rhs.inner != 1 && args->rhs.outer == 1 && element_bytes(matmul->type) == 2;
-  if (encode_operand(matmul, &args->lhs, 0, problem->m, problem->k, problem->batch, tile->rows,
-                     &args->lhs_map))
+  const int lhs_by_k = lies_by_k(matmul, &args->lhs), rhs_by_k = lies_by_k(matmul, &args->rhs);
+  if (encode_operand(matmul, &args->lhs, lhs_by_k, problem->m, problem->k, problem->batch,
+                     tile->rows, &args->lhs_map))
     args->flags |= GPU_LHS_BULK;
-  if (encode_operand(matmul, &args->rhs, is_by_k, problem->n, problem->k, problem->batch,
+  if (encode_operand(matmul, &args->rhs, rhs_by_k, problem->n, problem->k, problem->batch,
                      tile->columns, &args->rhs_map))
     args->flags |= GPU_RHS_BULK;
   if (!has_epilogue(matmul, problem, args) && encode_result(matmul, args))
     args->flags |= GPU_RESULT_BULK;
   const int is_plain =
       plan->parts == 1 && args->flags == (GPU_LHS_BULK | GPU_RHS_BULK | GPU_RESULT_BULK);
-  *out_form = is_plain ? (is_by_k ? FORM_B_PLAIN : FORM_N_PLAIN) : is_by_k ? FORM_B : FORM_N;
+  *out_form = (lhs_by_k ? FORM_LHS_BY_K : 0u) | (rhs_by_k ? FORM_RHS_BY_K : 0u) |
+              (is_plain ? FORM_PLAIN : 0u);
   return KDL_OK;
 }
 
@@ -329,14 +336,14 @@ kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
   if (status != KDL_OK || !problem->m || !problem->n || !problem->batch)
     return status;
   kdl_grid_constant_matmul args;
-  gpu_form form;
+  uint32_t form;
   status = fill(matmul, problem, &plan, &args, &form);
   if (status != KDL_OK)
     return status;
   kdl_launch_desc desc = kdl_grid(plan.groups, 1, 1);
   desc.block[0] = matmul->tiles[plan.tile].threads;
   desc.block[1] = desc.block[2] = 1;
-  desc.shared = matmul->tiles[plan.tile].group_bytes;
+  desc.shared = gpu_group_bytes(&matmul->tiles[plan.tile], plan.stages);
   if (plan.parts > 1 && matmul->tiles[plan.tile].is_bulk) {
     desc.cluster[0] = plan.parts;
     desc.cluster[1] = desc.cluster[2] = 1;

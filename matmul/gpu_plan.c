@@ -1,35 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "matmul/gpu_plan.h"
 
-/* Of a multiprocessor, in cycles. 128 by 256 by 64 values of two bytes take 1024 cycles of its
- * tensor cores; what it reads from L2 was more than 48 bytes a cycle in those. */
-enum { values_per_cycle = 32, bytes_per_cycle = 64, most_parts = 16 };
+/* Of a multiprocessor, in cycles, as seen on an H200. 128 by 256 by 64 values of two bytes take
+ * 1024 cycles of its tensor cores. It reads some 64 bytes a cycle from L2, and 40 where L2 does not
+ * hold both operands. A stage is there 2000 cycles after it was asked for. */
+enum { values_per_cycle = 32, cached_bytes = 64, uncached_bytes = 40, latency = 2000 };
+enum { cache_size = 40 << 20, most_parts = 16, most_stages = 12, reserved_bytes = 1024 };
 
 static uint64_t divide_up(uint64_t a, uint64_t b) {
   return (a + b - 1) / b;
 }
 
-/* Cycles of one step along K of one tile. */
-static uint64_t step_cost(const gpu_tile *tile) {
-  uint64_t multiply = (uint64_t)tile->rows * tile->columns / values_per_cycle;
-  uint64_t copy = (uint64_t)(tile->rows + tile->columns) * 128 / bytes_per_cycle;
-  return multiply > copy ? multiply : copy;
+static uint64_t least(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
+/* Cycles of one step along K, for `groups` on a multiprocessor. What is outside of a matrix is not
+ * read. */
+static uint64_t step_cost(const gpu_tile *tile, const kdl_matmul_gpu_problem *problem,
+                          uint64_t groups, uint64_t stages) {
+  const uint64_t bytes = 128 / tile->depth; /* of a value */
+  const uint64_t operands =
+      ((uint64_t)problem->m + problem->n) * problem->k * bytes * problem->batch;
+  const uint64_t lines = least(tile->rows, problem->m) + least(tile->columns, problem->n);
+  const uint64_t multiply = (uint64_t)tile->rows * tile->columns / values_per_cycle * groups;
+  const uint64_t copy =
+      lines * 128 * groups / (operands > cache_size ? uncached_bytes : cached_bytes);
+  const uint64_t wait = latency / stages;
+  return multiply > copy ? (multiply > wait ? multiply : wait) : copy > wait ? copy : wait;
+}
+
+/* Groups that run at one time on a multiprocessor. */
+static uint64_t resident_groups(const gpu_machine *machine, const gpu_tile *tile, uint32_t stages) {
+  uint64_t groups = machine->group_bytes / (gpu_group_bytes(tile, stages) + reserved_bytes);
+  return groups < 1 ? 1 : groups;
+}
+
+/* As many stages as one group can have, where a multiprocessor has no other. */
+static uint32_t stages_of(const gpu_machine *machine, const gpu_tile *tile, uint64_t work) {
+  const uint32_t room = machine->group_bytes - reserved_bytes - tile->other_bytes;
+  const uint32_t stages = room / tile->stage_bytes;
+  if (!tile->is_bulk || work > machine->units || stages <= tile->stages)
+    return tile->stages;
+  return stages < most_stages ? stages : most_stages;
 }
 
 static uint64_t plan_cost(const gpu_machine *machine, const gpu_tile *tile,
                           const kdl_matmul_gpu_problem *problem, uint32_t parts, uint64_t tiles) {
   const uint64_t work = tiles * parts, values = (uint64_t)tile->rows * tile->columns;
   const uint64_t steps = divide_up(divide_up(problem->k, tile->depth), parts);
-  uint64_t groups = machine->group_bytes / (tile->group_bytes + 1024);
-  const uint64_t wanted = divide_up(work, machine->units);
-  groups = groups < 1 ? 1 : groups;
-  groups = groups < wanted ? groups : wanted;
-  const uint64_t waves = divide_up(work, machine->units * groups);
+  const uint32_t stages = stages_of(machine, tile, work);
+  /* Clusters of 4 and more leave multiprocessors free, since these are in sets of 16 to 18. */
+  const uint64_t units =
+      parts > 2 && tile->is_bulk ? machine->units * 7 / 8 / parts * parts : machine->units;
+  const uint64_t groups = least(resident_groups(machine, tile, stages), divide_up(work, units));
+  const uint64_t waves = divide_up(work, units * groups);
   const uint64_t begin = 1000, store = values / 16;
   const uint64_t add = parts < 2       ? 0
-                       : tile->is_bulk ? 1500 + values / 8
+                       : tile->is_bulk ? 1500 + parts * values / 13
                                        : 4000 + parts * values / 10;
-  return waves * groups * (steps * step_cost(tile) + store + add) + begin;
+  if (parts > 1 && waves > 1) /* what divides K is that multiprocessors are free */
+    return UINT64_MAX - 1;
+  return waves * (steps * step_cost(tile, problem, groups, stages) + groups * store) + add + begin;
 }
 
 /* With bulk copies there are clusters, and parts are added up in group memory. */
@@ -67,7 +99,7 @@ kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
 kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
                              const kdl_matmul_gpu_problem *problem) {
   kdl_matmul_gpu_plan best = {0};
-  uint64_t least = UINT64_MAX;
+  uint64_t lowest = UINT64_MAX;
   for (uint32_t size = 0; size < GPU_SIZES && tiles[size].rows; ++size) {
     const gpu_tile *tile = &tiles[size];
     if (problem->tile && problem->tile != size + 1)
@@ -83,19 +115,20 @@ kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
                         (!problem->parts && steps < 2 * (uint64_t)parts)))
         continue;
       const uint64_t cost = plan_cost(machine, tile, problem, parts, count);
-      if (cost >= least)
+      if (cost >= lowest)
         continue;
-      least = cost;
+      lowest = cost;
       const uint64_t work = count * parts;
-      uint64_t groups = machine->group_bytes / (tile->group_bytes + 1024);
-      groups = (groups < 1 ? 1 : groups) * machine->units;
+      const uint32_t stages = stages_of(machine, tile, work);
+      uint64_t groups = least(work, resident_groups(machine, tile, stages) * machine->units);
       if (parts > 1 && tile->is_bulk) /* one tile each */
         groups = work;
       best = (kdl_matmul_gpu_plan){.tile = size,
                                    .rows = tile->rows,
                                    .columns = tile->columns,
                                    .parts = parts,
-                                   .groups = (uint32_t)(work < groups ? work : groups),
+                                   .stages = stages,
+                                   .groups = (uint32_t)groups,
                                    .workspace = needed};
     }
   }

@@ -14,6 +14,11 @@ typedef struct gpu_machine {
 
 enum { GPU_COUNTER_BYTES = 64 << 10 }; /* the first part of a workspace: a counter for each tile */
 
+/* Dynamic group memory of a launch. */
+static inline uint32_t gpu_group_bytes(const gpu_tile *tile, uint32_t stages) {
+  return stages * tile->stage_bytes + tile->other_bytes;
+}
+
 /* The problem with the tile and the parts of the first row that fits; without one, the problem. */
 kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
                                          const kdl_matmul_gpu_choice *table, size_t count);

@@ -101,6 +101,7 @@ typedef struct kdl_matmul_gpu_plan {
   uint32_t tile;          /* its size */
   uint32_t rows, columns; /* of the tile */
   uint32_t parts;         /* of K */
+  uint32_t stages;        /* of the ring in group memory */
   uint32_t groups;
   uint64_t workspace; /* bytes */
 } kdl_matmul_gpu_plan;

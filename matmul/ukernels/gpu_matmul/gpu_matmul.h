@@ -13,7 +13,7 @@
 #include "schedule.h"
 #include "store.h"
 
-enum { barrier_bytes = 128 }; /* of up to 7 stages, and a number that subgroups share */
+enum { barrier_bytes = 256 }; /* of up to 15 stages, and a number that subgroups share */
 
 /* The launch gives its size. */
 extern __attribute__((aligned(kdl_gpu_mma_panel_align))) __gpu_local uint8_t group_memory[];
@@ -32,32 +32,26 @@ INLINE void stagger(tiling t, uint32_t subgroup) {
     ;
 }
 
-INLINE uint32_t group_bytes(int32_t size) {
-  const uint32_t tile = microkernel_tile(size);
-  return microkernel_group_bytes(size) + (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes +
-         barrier_bytes;
-}
-
 INLINE void init_barrier(uint32_t barrier, uint32_t arrivals) {
   __asm__ volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
 INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size, int32_t layout,
                               int32_t is_plain) {
-  const uint32_t tile = microkernel_tile(size), ring_bytes = microkernel_group_bytes(size);
+  const uint32_t tile = microkernel_tile(size);
   if (!tile || (is_plain && !KDL_GPU_MMA_IS_BULK(tile)))
     return;
-  const tiling t = tiling_of(args, tile, ring_bytes, is_plain);
+  const tiling t = tiling_of(args, tile, is_plain);
   const uint32_t thread = __gpu_thread_id(0);
   /* The same in all lanes, so that branches on it are uniform. */
   const uint32_t subgroup =
       (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int)(thread / kdl_gpu_mma_lanes), 0, 31);
   __gpu_local uint8_t *stages = group_memory;
-  __gpu_local uint8_t *staging = stages + ring_bytes;
+  __gpu_local uint8_t *staging = stages + args->stages * (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
   __gpu_local uint8_t *barriers = staging + KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes;
-  kdl_gpu_ring ring = {.full = (uint32_t)(uintptr_t)barriers, .stages = (uint32_t)t.stages};
+  kdl_gpu_ring ring = {.full = (uint32_t)(uintptr_t)barriers, .stages = args->stages};
   ring.empty = ring.full + 8 * ring.stages;
-  __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * t.stages);
+  __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * args->stages);
   if (thread == 0) {
     for (uint32_t i = 0; i < ring.stages; ++i) {
       init_barrier(ring.full + 8 * i, full_arrivals(t));
@@ -101,8 +95,9 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
     end_bulk();
 }
 
-/* The kernels for a size of the tile. Names have what lies by K: "n" (nothing) or "b". Those that
- * end with "plain" have the code for the usual case alone, which takes half as long to link. */
+/* The kernels for a size of the tile. Names have what lies by K: "n" (nothing), "a", "b" or "ab".
+ * Those that end with "plain" have the code for the usual case alone, which takes half as long to
+ * link. */
 #define GROUP_ITEMS(kernel) KDL_GROUP_ITEMS(kernel)
 #define KERNEL(size, suffix, layout, is_plain)                                                     \
   GROUP_ITEMS(NAMED(size##suffix)) {                                                               \
@@ -115,7 +110,11 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
 #define KERNELS_OF(size, suffix, layout)                                                           \
   KERNEL(size, suffix, layout, 0) KERNEL(size, suffix##_plain, layout, 1)
 #if HAS_BY_K
-#define KERNELS(size) KERNELS_OF(size, n, 0) KERNELS_OF(size, b, KDL_GPU_MMA_RHS_BY_K)
+#define KERNELS(size)                                                                              \
+  KERNELS_OF(size, n, 0)                                                                           \
+  KERNELS_OF(size, a, KDL_GPU_MMA_LHS_BY_K)                                                        \
+  KERNELS_OF(size, b, KDL_GPU_MMA_RHS_BY_K)                                                        \
+  KERNELS_OF(size, ab, KDL_GPU_MMA_LHS_BY_K | KDL_GPU_MMA_RHS_BY_K)
 #else
 #define KERNELS(size) KERNELS_OF(size, n, 0)
 #endif
@@ -139,7 +138,8 @@ __gpu_kernel void NAMED(tiles)(__gpu_global gpu_tile *tiles) {
       found.columns = (uint32_t)KDL_GPU_MMA_COLUMNS(tile);
       found.depth = kdl_gpu_mma_panel_bytes / sizeof(element);
       found.threads = (uint32_t)KDL_GPU_MMA_THREADS(tile);
-      found.group_bytes = group_bytes(size);
+      found.stage_bytes = (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
+      found.other_bytes = (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes + barrier_bytes;
       found.is_bulk = (uint32_t)KDL_GPU_MMA_IS_BULK(tile);
       found.subgroups = (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile);
       found.stages = microkernel_group_bytes(size) / (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);

@@ -28,7 +28,7 @@ INLINE uint32_t lane_of_store(void) {
 /* The tile of the linked microkernel and the number of tiles: constants but for the last four. */
 typedef struct {
   int32_t intrinsics_m, intrinsics_n, subgroups_m, subgroups_n, producers, is_bulk;
-  int32_t rows, columns, depth, stages;
+  int32_t rows, columns, depth;
   int32_t is_plain; /* operands and result by bulk copies, no parts of K, no epilogue */
   uint32_t tiles_m, tiles_n, steps, work;
 } tiling;
@@ -48,8 +48,7 @@ INLINE uint32_t parts_of(const kdl_grid_constant_matmul *args, tiling t) {
   return t.is_plain ? 1 : args->parts;
 }
 
-INLINE tiling tiling_of(const kdl_grid_constant_matmul *args, uint32_t tile, uint32_t ring_bytes,
-                        int32_t is_plain) {
+INLINE tiling tiling_of(const kdl_grid_constant_matmul *args, uint32_t tile, int32_t is_plain) {
   tiling t;
   t.is_plain = is_plain;
   t.intrinsics_m = KDL_GPU_MMA_INTRINSICS_M(tile);
@@ -61,7 +60,6 @@ INLINE tiling tiling_of(const kdl_grid_constant_matmul *args, uint32_t tile, uin
   t.rows = KDL_GPU_MMA_ROWS(tile);
   t.columns = KDL_GPU_MMA_COLUMNS(tile);
   t.depth = kdl_gpu_mma_panel_bytes / (int32_t)sizeof(element);
-  t.stages = (int32_t)ring_bytes / KDL_GPU_MMA_STAGE_BYTES(tile);
   t.tiles_m = divide_up(args->m, (uint32_t)t.rows);
   t.tiles_n = divide_up(args->n, (uint32_t)t.columns);
   t.steps = divide_up(args->k, (uint32_t)t.depth);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions of <kdl/matmul.h> that are not inline: the inline ones, after checks. */
-#include <kdl/matmul.h>
+#include <kdl/matmul_gpu.h>
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static __attribute__((format(printf, 1, 2))) kdl_status refuse(const char *format, ...) {
   char message[256];
@@ -32,23 +33,52 @@ static kdl_status check_mode(kdl_matmul_mode mode) {
 }
 
 static kdl_status check_matmul(const kdl_matmul *matmul) {
+  if (matmul->gpu)
+    return KDL_OK;
   kdl_status status = check_type(matmul->type);
   if (status != KDL_OK || (matmul->pack && matmul->multiply && matmul->unpacked))
     return status;
   return refuse("matmul: found no kernels, expected what kdl_matmul_find_call gave");
 }
 
-kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
+static kdl_status check_is_cpu(const kdl_matmul *matmul) {
+  if (!matmul->gpu)
+    return check_matmul(matmul);
+  return kdl_error_set(KDL_UNSUPPORTED, "matmul: GPUs read B as it lies, without packing it: "
+                                        "kdl_matmul_run_unpacked_call");
+}
+
+static kdl_status find_gpu(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
+                           kdl_matmul *out_matmul) {
+  memset(out_matmul, 0, sizeof *out_matmul);
+  out_matmul->type = type;
+  out_matmul->threads = 1;
+  return kdl_matmul_gpu_find(lib, device, type, &out_matmul->gpu);
+}
+
+kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
                                 uint32_t threads, kdl_matmul *out_matmul) {
   kdl_matmul found;
-  kdl_status status = IS_GIVEN(lib, host, out_matmul);
+  kdl_device_info info = {.size = sizeof info};
+  kdl_status status = IS_GIVEN(lib, device, out_matmul);
   if (status == KDL_OK)
+    status = kdl_device_get(device, &info);
+  const int is_gpu = status == KDL_OK && strcmp(info.backend, "cuda") == 0;
+  if (status == KDL_OK && !is_gpu)
     status = check_type(type);
   if (status == KDL_OK)
-    status = kdl_matmul_find(lib, host, type, threads, &found);
+    status = is_gpu ? find_gpu(lib, device, type, &found)
+                    : kdl_matmul_find(lib, device, type, threads, &found);
   if (status == KDL_OK)
     *out_matmul = found;
   return status;
+}
+
+void kdl_matmul_free_call(kdl_matmul *matmul) {
+  if (!matmul)
+    return;
+  kdl_matmul_gpu_free(matmul->gpu);
+  matmul->gpu = NULL;
 }
 
 /* As the inline function counts, with every step checked. */
@@ -63,7 +93,7 @@ kdl_status kdl_matmul_pack_call(const kdl_matmul *matmul, kdl_queue *queue,
                                 const kdl_matmul_matrix *b, void *packed, uint32_t n, uint32_t k) {
   kdl_status status = IS_GIVEN(matmul, b, packed);
   if (status == KDL_OK)
-    status = check_matmul(matmul);
+    status = check_is_cpu(matmul);
   return status == KDL_OK ? kdl_matmul_pack(matmul, queue, *b, packed, n, k) : status;
 }
 
@@ -73,21 +103,37 @@ kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
                                kdl_matmul_mode mode) {
   kdl_status status = IS_GIVEN(matmul, a, packed, c);
   if (status == KDL_OK)
-    status = check_matmul(matmul);
+    status = check_is_cpu(matmul);
   if (status == KDL_OK)
     status = check_mode(mode);
   return status == KDL_OK ? kdl_matmul_run(matmul, queue, *a, packed, *c, m, n, k, mode) : status;
+}
+
+static kdl_status run_gpu(const kdl_matmul *matmul, kdl_queue *queue, const kdl_matmul_matrix *a,
+                          const kdl_matmul_matrix *b, const kdl_matmul_matrix *c, uint32_t m,
+                          uint32_t n, uint32_t k, kdl_matmul_mode mode) {
+  kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(m, n, k);
+  problem.a = *a;
+  problem.b = *b;
+  problem.c = *c;
+  if (mode == KDL_MATMUL_ADD)
+    problem.residual = *c;
+  return kdl_matmul_gpu_run(matmul->gpu, queue, &problem);
 }
 
 kdl_status kdl_matmul_run_unpacked_call(const kdl_matmul *matmul, kdl_queue *queue,
                                         const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
                                         void *scratch, const kdl_matmul_matrix *c, uint32_t m,
                                         uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  kdl_status status = IS_GIVEN(matmul, a, b, scratch, c);
+  kdl_status status = IS_GIVEN(matmul, a, b, c);
   if (status == KDL_OK)
     status = check_matmul(matmul);
   if (status == KDL_OK)
     status = check_mode(mode);
+  if (status == KDL_OK && matmul->gpu)
+    return run_gpu(matmul, queue, a, b, c, m, n, k, mode);
+  if (status == KDL_OK)
+    status = IS_GIVEN(scratch);
   return status == KDL_OK
              ? kdl_matmul_run_unpacked(matmul, queue, *a, *b, scratch, *c, m, n, k, mode)
              : status;

@@ -51,6 +51,7 @@ typedef struct kdl_matmul {
   kdl_kernel *pack, *multiply, *unpacked;
   uint32_t tile; /* of the microkernel: KDL_MMA_TILE of <kdl/mma.h> */
   kdl_matmul_machine machine;
+  struct kdl_matmul_gpu *gpu; /* of <kdl/matmul_gpu.h>; NULL: the CPU's */
 } kdl_matmul;
 
 /* More than any host has. A launch has at most four groups per thread, eight in one
@@ -78,6 +79,7 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   kdl_launch_desc one = kdl_grid(1, 1, 1);
   kdl_status status;
   out_matmul->type = type;
+  out_matmul->gpu = NULL;
   out_matmul->threads = threads ? threads : 1;
   if (threads > KDL_MATMUL_MAX_THREADS)
     out_matmul->threads = KDL_MATMUL_MAX_THREADS;
@@ -232,9 +234,16 @@ extern "C" {
 #endif
 
 /* They check their arguments: KDL_BAD_CALL for NULL, for an unknown type or mode, and for a struct
- * that kdl_matmul_find did not fill. Matrices are passed by pointers. */
-KDL_API kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
+ * that kdl_matmul_find did not fill. Matrices are passed by pointers.
+ *
+ * For an NVIDIA GPU, matrices are addresses of device memory. B is read as it lies: only
+ * kdl_matmul_run_unpacked_call computes, without a scratch. Epilogues and batches:
+ * <kdl/matmul_gpu.h>. */
+KDL_API kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
                                         uint32_t threads, kdl_matmul *out_matmul);
+
+/* Frees what a GPU's has. NULL is accepted. */
+KDL_API void kdl_matmul_free_call(kdl_matmul *matmul);
 
 /* 0 for an unknown type, and for sizes that exceed size_t. */
 KDL_API size_t kdl_matmul_packed_size_call(kdl_matmul_type type, uint32_t n, uint32_t k);

@@ -492,6 +492,35 @@ static void run_random(int count, kdl_buffer workspace) {
   }
 }
 
+/* The interface that CPUs have, too: C += A B. */
+static void run_common(void) {
+  enum { n = 96 };
+  kdl_matmul both;
+  kdl_buffer buffer;
+  static uint16_t ones[n * n];
+  static float sums[n * n];
+  for (uint32_t i = 0; i < n * n; ++i)
+    ones[i] = bf16_of(1.0f), sums[i] = 2.0f;
+  must(kdl_matmul_find_call(library, device, KDL_MATMUL_F32_BF16, 1, &both), "find_call");
+  must(kdl_alloc(device, sizeof ones + sizeof sums, &buffer), "kdl_alloc");
+  must(kdl_write(queue, &buffer, 0, ones, sizeof ones), "kdl_write");
+  must(kdl_write(queue, &buffer, sizeof ones, sums, sizeof sums), "kdl_write");
+  kdl_matmul_matrix a = kdl_matmul_rows((void *)(uintptr_t)buffer.address, n);
+  kdl_matmul_matrix c = kdl_matmul_rows((void *)(uintptr_t)(buffer.address + sizeof ones), n);
+  must(kdl_matmul_run_unpacked_call(&both, queue, &a, &a, NULL, &c, n, n, n, KDL_MATMUL_ADD),
+       "run_unpacked_call");
+  must(kdl_read(queue, sums, &buffer, sizeof ones, sizeof sums), "kdl_read");
+  must(kdl_sync(queue), "kdl_sync");
+  bool is_right = kdl_matmul_pack_call(&both, queue, &a, sums, n, n) == KDL_UNSUPPORTED;
+  for (uint32_t i = 0; i < n * n; ++i)
+    is_right &= sums[i] == n + 2;
+  ++checks;
+  failures += !is_right;
+  printf("%-6s C += A B by the interface of CPUs\n", is_right ? "ok" : "FAILED");
+  kdl_free(&buffer);
+  kdl_matmul_free_call(&both);
+}
+
 static bool find_gpu(void) {
   for (size_t i = 0; i < kdl_device_count(); ++i) {
     kdl_device_info info = {.size = sizeof info};
@@ -533,6 +562,8 @@ int main(int argc, char **argv) {
   must(kdl_fill(queue, &workspace, 0, bytes, &zero, 4), "kdl_fill");
   for (size_t i = 0; i < sizeof few / sizeof *few; ++i)
     run(&few[i], workspace);
+  if (type == KDL_MATMUL_F32_BF16)
+    run_common();
   run_random(randoms, workspace);
   for (size_t i = 0; has_large && i < sizeof large / sizeof *large; ++i)
     run(&large[i], workspace);

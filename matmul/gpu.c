@@ -182,7 +182,7 @@ kdl_status kdl_matmul_gpu_override(kdl_matmul_gpu *matmul, const kdl_matmul_gpu_
 /* Tensor maps need addresses and distances that are multiples of 16 bytes, and values without gaps
  * along one dimension. A map has this dimension, then the other, then the batch. */
 static int encode_operand(const kdl_matmul_gpu *matmul, const gpu_matrix *matrix, int is_by_k,
-                          uint64_t rows, uint64_t k, uint64_t batch, uint32_t tile_rows,
+                          uint64_t rows, uint64_t k, uint64_t batch, uint32_t lines,
                           gpu_tensor_map *out_map) {
   const uint64_t bytes = element_bytes(matmul->type);
   const int64_t along = is_by_k ? matrix->outer : matrix->inner;
@@ -192,7 +192,7 @@ static int encode_operand(const kdl_matmul_gpu *matmul, const gpu_matrix *matrix
   const uint64_t row_bytes = (uint64_t)across * bytes;
   const uint64_t batch_bytes = batch > 1 ? (uint64_t)matrix->batch * bytes : row_bytes;
   const uint64_t strides[2] = {row_bytes, batch_bytes};
-  const uint32_t box[3] = {depth, is_by_k ? depth : tile_rows, 1}, steps[3] = {1, 1, 1};
+  const uint32_t box[3] = {depth, is_by_k ? depth : lines, 1}, steps[3] = {1, 1, 1};
   if (!matmul->encode || along != 1 || across < 1 || matrix->batch < 0 || !k || !rows ||
       matrix->address % 16 || row_bytes % 16 || batch_bytes % 16 || !batch_bytes ||
       row_bytes >> 40 || batch_bytes >> 40)
@@ -224,6 +224,13 @@ static int encode_result(const kdl_matmul_gpu *matmul, kdl_grid_constant_matmul 
   return matmul->encode(&args->result_map, types[args->value], 3,
                         (void *)(uintptr_t)matrix->address, sizes, strides, box, steps,
                         cu_interleave_none, cu_swizzle_128, cu_promotion_none, cu_fill_zero) == 0;
+}
+
+/* Copying zeros for lines that a narrow matrix does not have takes longer than copying lines. What
+ * stays in their place gives sums that are not stored. */
+static uint32_t lines_of(uint32_t tile_lines, uint32_t count, int is_by_k) {
+  const uint32_t lines = count > tile_lines ? tile_lines : (count + 7) / 8 * 8;
+  return is_by_k || lines > tile_lines ? tile_lines : lines;
 }
 
 /* Whether values follow each other along rows (A) or columns (B), not along K. */
@@ -300,11 +307,13 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   args->activation = (uint32_t)problem->activation;
   args->scale = problem->scale;
   const int lhs_by_k = lies_by_k(matmul, &args->lhs), rhs_by_k = lies_by_k(matmul, &args->rhs);
+  args->lhs_lines = lines_of(tile->rows, problem->m, lhs_by_k);
+  args->rhs_lines = lines_of(tile->columns, problem->n, rhs_by_k);
   if (encode_operand(matmul, &args->lhs, lhs_by_k, problem->m, problem->k, problem->batch,
-                     tile->rows, &args->lhs_map))
+                     args->lhs_lines, &args->lhs_map))
     args->flags |= GPU_LHS_BULK;
   if (encode_operand(matmul, &args->rhs, rhs_by_k, problem->n, problem->k, problem->batch,
-                     tile->columns, &args->rhs_map))
+                     args->rhs_lines, &args->rhs_map))
     args->flags |= GPU_RHS_BULK;
   if (!has_epilogue(matmul, problem, args) && encode_result(matmul, args))
     args->flags |= GPU_RESULT_BULK;

@@ -35,14 +35,14 @@ typedef struct kdl_grid_constant_matmul {
   uint64_t partial;                      /* sums of the parts of K, if there are several */
   uint64_t counters;                     /* a uint32_t for each tile, zero before and after */
   uint32_t m, n, k, batch;
-  uint32_t parts;  /* of K */
-  uint32_t stages; /* of the ring */
-  uint32_t band;   /* tiles along M that are neighbours in the order of tiles */
+  uint32_t parts;                /* of K */
+  uint32_t stages;               /* of the ring */
+  uint32_t band;                 /* tiles along M that are neighbours in the order of tiles */
+  uint32_t lhs_lines, rhs_lines; /* of a panel that bulk copies fill: fewer where the matrix has */
   uint32_t flags;
   uint32_t value;      /* gpu_value: of the result and the residual */
   uint32_t activation; /* gpu_activation */
   float scale;
-  uint32_t unused;
 } kdl_grid_constant_matmul;
 
 /* What a kernel TYPE_tiles writes for each size, zeros after the last. */

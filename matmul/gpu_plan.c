@@ -57,7 +57,7 @@ static uint64_t plan_cost(const gpu_machine *machine, const gpu_tile *tile,
   const uint64_t waves = divide_up(work, units * groups);
   const uint64_t begin = 1000, store = values / 16;
   const uint64_t add = parts < 2       ? 0
-                       : tile->is_bulk ? 1500 + parts * values / 13
+                       : tile->is_bulk ? 4500 + parts * values / 13
                                        : 4000 + parts * values / 10;
   if (parts > 1 && waves > 1) /* what divides K is that multiprocessors are free */
     return UINT64_MAX - 1;

@@ -175,7 +175,8 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
       const uint32_t flags = t.is_plain ? bulk : opaque(args->flags);
       const int lhs_bulk = t.is_bulk && (flags & GPU_LHS_BULK);
       const int rhs_bulk = t.is_bulk && (flags & GPU_RHS_BULK);
-      const uint32_t bulk_bytes = (lhs_bulk ? lhs_bytes : 0) + (rhs_bulk ? rhs_bytes : 0);
+      const uint32_t bulk_bytes = kdl_gpu_mma_panel_bytes * ((lhs_bulk ? args->lhs_lines : 0) +
+                                                             (rhs_bulk ? args->rhs_lines : 0));
       __gpu_local uint8_t *stage = stages + ring.stage * (lhs_bytes + rhs_bytes);
       const uint32_t barrier = ring.full + 8 * ring.stage;
       kdl_gpu_ring_wait_empty(&ring);

@@ -13,7 +13,7 @@ cuBLASLt is there twice: "first" is what its heuristics put first, "best" the fa
 is chosen likewise. fp8 is summed as the instruction does it in all of them (cuBLASLt's fast accumulation).
 
 A candidate is a Python file with offers(problem, options) -> {name: run}, run(set, stream) launching set `set` of problem.sets on the
-stream: a kernel can be timed before a library has it. It may leave out problems that it cannot compute.
+stream: a kernel can be timed before a library has it. It may leave out problems that it cannot compute. What run.note says is printed.
 """
 import argparse
 import importlib.util
@@ -114,6 +114,7 @@ def contestants(problem, arguments, library, candidates):
     for module, options in candidates:
         for name, run in module.offers(problem, options).items():
             found[name] = (run, graph_of(run, problem))
+            notes[name] = getattr(run, "note", None)
     return found, notes
 
 
@@ -182,7 +183,7 @@ def print_row(row, modes):
             result = row["results"].get(name, {})
             judged = f"error {result['largest_error']:.3g} equal {result['equal_to_cublaslt_first']:.5f}" if result else ""
             print(f"{row['type']:5} {row['shape']:18} {mode:6} {name:18} {figure['us']:9.2f} us  {figure['tera_per_s']:7.1f} T/s  "
-                  f"{figure['to_best']:6.3f}  [{figure['least_us']:.2f}, {figure['most_us']:.2f}]  {judged}"
+                  f"{figure['to_best']:6.3f}  [{figure['least_us']:.2f}, {figure['most_us']:.2f}]  {judged}  {row.get(name) or ''}"
                   f"{'' if result.get('right', True) else '  WRONG'}", flush=True)
 
 

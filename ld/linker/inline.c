@@ -175,11 +175,12 @@ kdl_status ld_inline_check(LLVMModuleRef module, const char *name) {
 kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *name) {
   LLVMContextRef context = LLVMGetModuleContext(module);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    kdl_string owner = ld_value_is_exported(f) ? ld_value_name(f) : symbol;
     if (!LLVMIsDeclaration(f))
       LLVMAddAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES,
                               LLVMCreateStringAttribute(context, UKERNEL_ATTRIBUTE,
-                                                        sizeof UKERNEL_ATTRIBUTE - 1, symbol.data,
-                                                        (unsigned)symbol.length));
+                                                        sizeof UKERNEL_ATTRIBUTE - 1, owner.data,
+                                                        (unsigned)owner.length));
   }
   KDL_TRY(ld_inline_check(module, name));
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {

@@ -133,13 +133,41 @@ static void internalize(LLVMValueRef value) {
     LLVMSetComdat(value, NULL);
 }
 
+/* Choices of one image, which are linked together: it is read once for all of them. */
+typedef struct {
+  const ld_choice *choices; /* some are of other images */
+  size_t count;
+  const ld_candidate *image;
+} image_choices;
+
+static const ld_candidate *chosen_candidate(const ld_choice *choice) {
+  for (size_t i = 0; i < choice->count; ++i) {
+    if (choice->candidates[i].is_chosen)
+      return &choice->candidates[i];
+  }
+  return NULL;
+}
+
+static bool is_of_image(const image_choices *group, const ld_choice *choice) {
+  const ld_candidate *chosen = chosen_candidate(choice);
+  return chosen && chosen->library == group->image->library && chosen->image == group->image->image;
+}
+
+static bool group_has_symbol(const image_choices *group, kdl_string symbol) {
+  for (size_t i = 0; i < group->count; ++i) {
+    if (is_of_image(group, &group->choices[i]) && kdl_text_equal(group->choices[i].symbol, symbol))
+      return true;
+  }
+  return false;
+}
+
 static void internalize_unless_wanted(LLVMValueRef value, void *user) {
-  const kdl_string *wanted = user;
+  const image_choices *group = user;
   kdl_string name = ld_value_name(value);
   bool keeps_alive = kdl_text_is(name, "llvm.used") || kdl_text_is(name, "llvm.compiler.used");
   if (keeps_alive)
     LLVMDeleteGlobal(value);
-  else if (!kdl_text_equal(name, *wanted) && !ld_constant_is(value))
+  else if (!group_has_symbol(group, name) && !ld_constant_is(value))
     internalize(value);
 }
 
@@ -149,9 +177,7 @@ static LLVMValueRef find_global(LLVMModuleRef module, kdl_string symbol) {
   return function ? function : LLVMGetNamedGlobal(module, symbol.data);
 }
 
-/* Strips a module down to one function or constant and its dependencies. */
-static kdl_status extract_symbol(LLVMModuleRef module, kdl_string symbol, const char *name) {
-  ld_module_each_global(module, internalize_unless_wanted, &symbol);
+static kdl_status export_symbol(LLVMModuleRef module, kdl_string symbol, const char *name) {
   LLVMValueRef wanted = find_global(module, symbol);
   if (!wanted || !ld_value_is_exported(wanted))
     return kdl_fail(KDL_BAD_FILE, "%s: found no function '%.128s', expected what its key promises",
@@ -160,6 +186,16 @@ static kdl_status extract_symbol(LLVMModuleRef module, kdl_string symbol, const 
   LLVMSetComdat(wanted, NULL);
   if (!LLVMIsAFunction(wanted))
     LLVMSetVisibility(wanted, LLVMHiddenVisibility); /* not exported by the image */
+  return KDL_OK;
+}
+
+/* Strips a module down to some functions and constants and their dependencies. */
+static kdl_status extract_symbols(LLVMModuleRef module, image_choices *group, const char *name) {
+  ld_module_each_global(module, internalize_unless_wanted, group);
+  for (size_t i = 0; i < group->count; ++i) {
+    if (is_of_image(group, &group->choices[i]))
+      KDL_TRY(export_symbol(module, group->choices[i].symbol, name));
+  }
   /* globalopt turns variables without a store into constants; libdevice has such variables. */
   return ld_module_run_passes(module, NULL, "globaldce,globalopt,globaldce", NULL);
 }
@@ -195,31 +231,38 @@ static kdl_status check_constant_type(const ld_linker *linker, LLVMValueRef decl
   return KDL_OK;
 }
 
-static kdl_status prepare_ukernel(ld_linker *linker, LLVMModuleRef module, kdl_string symbol,
-                                  const char *name) {
-  KDL_TRY(extract_symbol(module, symbol, name));
-  KDL_TRY(ld_target_admit(&linker->target, linker->request, module, name));
+/* Whether a definition is what the caller declares. */
+static kdl_status check_definition(const ld_linker *linker, LLVMModuleRef module, kdl_string symbol,
+                                   const char *name) {
   LLVMValueRef declared = find_global(linker->module, symbol);
   LLVMValueRef defined = find_global(module, symbol);
-  bool is_call = LLVMIsAFunction(declared) && LLVMIsAFunction(defined);
-  KDL_TRY(is_call ? check_ukernel_signature(linker, declared, defined, name)
-                  : check_constant_type(linker, declared, defined, name));
-  if (is_call)
-    KDL_TRY(check_ukernel_layout(declared, defined, name));
-  KDL_TRY(check_no_mutable_global(module, symbol, name));
-  KDL_TRY(ld_constants_agree(linker->module, module, name));
-  if (is_call)
-    KDL_TRY(ld_inline_mark(module, symbol, name));
-  return KDL_OK;
+  if (!LLVMIsAFunction(declared) || !LLVMIsAFunction(defined))
+    return check_constant_type(linker, declared, defined, name);
+  KDL_TRY(check_ukernel_signature(linker, declared, defined, name));
+  return check_ukernel_layout(declared, defined, name);
 }
 
-static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl_string symbol) {
+static kdl_status prepare_ukernels(ld_linker *linker, LLVMModuleRef module, image_choices *group,
+                                   const char *name) {
+  kdl_string first = group->choices[0].symbol;
+  KDL_TRY(extract_symbols(module, group, name));
+  KDL_TRY(ld_target_admit(&linker->target, linker->request, module, name));
+  for (size_t i = 0; i < group->count; ++i) {
+    if (is_of_image(group, &group->choices[i]))
+      KDL_TRY(check_definition(linker, module, group->choices[i].symbol, name));
+  }
+  KDL_TRY(check_no_mutable_global(module, first, name));
+  KDL_TRY(ld_constants_agree(linker->module, module, name));
+  return ld_inline_mark(module, first, name);
+}
+
+static kdl_status link_image(ld_linker *linker, image_choices *group) {
   char name[512], label[192];
-  ld_candidate_label(chosen, label, sizeof label);
-  snprintf(name, sizeof name, "%.300s, %s", chosen->library->name, label);
+  ld_candidate_label(group->image, label, sizeof label);
+  snprintf(name, sizeof name, "%.300s, %s", group->image->library->name, label);
   LLVMModuleRef module;
-  KDL_TRY(read_chosen(linker, chosen, name, &module));
-  kdl_status status = prepare_ukernel(linker, module, symbol, name);
+  KDL_TRY(read_chosen(linker, group->image, name, &module));
+  kdl_status status = prepare_ukernels(linker, module, group, name);
   if (status != KDL_OK) {
     LLVMDisposeModule(module);
     return status;
@@ -238,7 +281,8 @@ static bool list_contains(const kdl_string_list *words, const char *word) {
   return kdl_text_is_one_of(kdl_text_of(word), words->items, words->count);
 }
 
-static kdl_status resolve_symbol(ld_linker *linker, kdl_string symbol) {
+/* Adds a choice, or the symbol to those that stay undefined. */
+static kdl_status choose_symbol(ld_linker *linker, kdl_string symbol) {
   linker->choices = xgrow(linker->choices, linker->choice_count, &linker->choice_capacity, 16,
                           sizeof *linker->choices);
   ld_choice *choice = &linker->choices[linker->choice_count];
@@ -250,8 +294,7 @@ static kdl_status resolve_symbol(ld_linker *linker, kdl_string symbol) {
     return KDL_OK;
   }
   ++linker->choice_count;
-  return chosen ? link_chosen(linker, chosen, choice->symbol)
-                : ld_fail_no_ukernel(&linker->libraries, linker->request, choice);
+  return chosen ? KDL_OK : ld_fail_no_ukernel(&linker->libraries, linker->request, choice);
 }
 
 /* Group memory whose size the launch gives (KDL_LOCAL_DYNAMIC) has no definition. */
@@ -260,24 +303,46 @@ static bool is_dynamic_memory(LLVMValueRef variable) {
   return LLVMGetPointerAddressSpace(LLVMTypeOf(variable)) == group_memory;
 }
 
-/* A declared and used function or variable that need not stay undefined; NULL where there is none.
- * Functions come first, since the modules that define them may use the variables too. */
-static LLVMValueRef find_undefined(const ld_linker *linker) {
+/* Chooses for every function that is declared, used and not defined; where there is none, for
+ * variables: the modules that define functions may use these too. */
+static kdl_status choose_undefined(ld_linker *linker) {
+  size_t before = linker->choice_count;
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
     if (ld_value_is_needed(f) && !list_contains(&linker->undefined, ld_value_name(f).data))
-      return f;
+      KDL_TRY(choose_symbol(linker, ld_value_name(f)));
   }
+  if (linker->choice_count > before)
+    return KDL_OK;
   for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
     if (ld_value_is_needed(v) && !ld_constant_is(v) && !is_dynamic_memory(v))
-      return v;
+      KDL_TRY(choose_symbol(linker, ld_value_name(v)));
   }
-  return NULL;
+  return KDL_OK;
+}
+
+/* Links the images of the choices from `first` on, each once. */
+static kdl_status link_choices(ld_linker *linker, size_t first) {
+  for (size_t i = first; i < linker->choice_count; ++i) {
+    image_choices group = {.choices = &linker->choices[i],
+                           .count = linker->choice_count - i,
+                           .image = chosen_candidate(&linker->choices[i])};
+    image_choices before = {&linker->choices[first], i - first, group.image};
+    bool is_linked = false;
+    for (size_t j = 0; j < before.count; ++j)
+      is_linked |= is_of_image(&before, &before.choices[j]);
+    if (!is_linked)
+      KDL_TRY(link_image(linker, &group));
+  }
+  return KDL_OK;
 }
 
 kdl_status ld_link(ld_linker *linker) {
-  LLVMValueRef needed;
-  while ((needed = find_undefined(linker)))
-    KDL_TRY(resolve_symbol(linker, ld_value_name(needed)));
+  for (size_t first = 0;; first = linker->choice_count) {
+    KDL_TRY(choose_undefined(linker));
+    if (linker->choice_count == first)
+      break;
+    KDL_TRY(link_choices(linker, first));
+  }
   KDL_TRY(ld_inline_check(linker->module, linker->request->caller));
   for (size_t i = 0; i < linker->choice_count; ++i) {
     ld_choice *choice = &linker->choices[i];

@@ -45,7 +45,7 @@ class Library:
         self.kdl.kdl_error_message.restype = ct.c_char_p
         self.device, self.library, self.found, self.queues = ct.c_void_p(), ct.c_void_p(), {}, {}
         self.check(self.kdl.kdl_device_find(f"cuda:{torch.cuda.current_device()}".encode(), ct.byref(self.device)))
-        self.check(self.kdl.kdl_open(os.fsencode(kernels), None, ct.byref(self.library)))
+        self.check(self.kdl.kdl_open(os.fsencode(os.path.abspath(kernels)), None, ct.byref(self.library)))
         self.workspace = torch.zeros(WORKSPACE_BYTES, dtype=torch.uint8, device="cuda")
 
     def check(self, status):
@@ -89,7 +89,7 @@ def offers(problem, options):
     if key not in libraries:
         libraries[key] = Library(*key)
     library, name = libraries[key], options.get("name", "kdl")
-    tiles = range(1, 5) if "all" in options else [int(options["tile"]) + 1 if "tile" in options else 0]
+    tiles = range(1, 9) if "all" in options else [int(options["tile"]) + 1 if "tile" in options else 0]
     found = {}
     for tile in tiles:
         mine = products(problem, library, tile, int(options.get("parts", 0)))

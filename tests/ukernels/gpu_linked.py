@@ -5,8 +5,8 @@
     gpu_linked.py --kdl-ld=P --llvm-dis=P --caller=F.bc --ukernels=F.offload --device=SPEC --tag=TAG
                   --kind=f32_bf16 --instruction=wgmma.mma_async [--ptxas=P] [--kernels=REGEX]
 
-Before linking, the caller calls the microkernel; afterwards no call is left, and the instruction is there. ptxas, where there is
-one, must report no local memory, no spills and no warning: it serialises wgmma where it thinks it must, and says so in one.
+Before linking, the caller calls the microkernel; afterwards no call is left, and the instruction is there. Tiles fit the
+device. ptxas, where there is one, must report no local memory, no spills and no warning: it serialises wgmma where it thinks it must, and says so in one.
 """
 
 import argparse
@@ -46,6 +46,25 @@ def run_ptxas(ptxas, ptx, arch):
     return dict(re.findall(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", report, re.DOTALL))
 
 
+# The most group memory of a group, in bytes.
+GROUP_BYTES = {"sm_80": 166912, "sm_86": 101376, "sm_87": 166912, "sm_89": 101376, "sm_90": 232448, "sm_100": 232448, "sm_120": 101376}
+
+
+def check_tiles(args, folder):
+    """The kernel that tells the tiles stores constants: the members of gpu_tile, for each size."""
+    ptx, _ = link(args, [f"kdl_gpu_matmul_{args.kind}_tiles"], folder)
+    with open(ptx, encoding="ascii") as file:
+        stored = {int(at or 0): int(value) for at, value in re.findall(r"st\.global\.b32\s+\[%rd\d+(?:\+(\d+))?\], (\d+);", file.read())}
+    tiles = [[stored[at + 4 * i] for i in range(9)] for at in range(0, max(stored), 36) if stored[at]]
+    if not tiles:
+        fail("found no tiles")
+    for rows, columns, _, threads, stage_bytes, other_bytes, _, stages, _ in tiles:
+        group_bytes = stages * stage_bytes + other_bytes
+        print(f"{rows}x{columns}: {threads} threads, {group_bytes} bytes of group memory")
+        if threads > 1024 or group_bytes > GROUP_BYTES[args.device.split(":")[-1]]:
+            fail(f"a tile of {rows}x{columns} is too large for {args.device}")
+
+
 def link(args, kernels, folder):
     ptx, report = os.path.join(folder, "image.ptx"), os.path.join(folder, "report.json")
     done = subprocess.run([args.kdl_ld, "--protocol=1", f"--caller={args.caller}", f"--for={args.device}", "--no-builtin",
@@ -73,6 +92,7 @@ def main():
     if not kernels:
         fail("the caller has no kernels")
     with tempfile.TemporaryDirectory() as folder:
+        check_tiles(args, folder)
         ptx, report = link(args, kernels, folder)
         taken = {m["symbol"]: c["tag"] for m in report["microkernels"] for c in m["candidates"] if c.get("chosen")}
         if taken.get(f"kdl_uk_gpu_mma_{args.kind}") != args.tag:

@@ -48,7 +48,8 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
       (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int)(thread / kdl_gpu_mma_lanes), 0, 31);
   __gpu_local uint8_t *stages = group_memory;
   __gpu_local uint8_t *staging = stages + args->stages * (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
-  __gpu_local uint8_t *barriers = staging + KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes;
+  __gpu_local uint8_t *barriers =
+      staging + (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes(t.is_bulk);
   kdl_gpu_ring ring = {.full = (uint32_t)(uintptr_t)barriers, .stages = args->stages};
   ring.empty = ring.full + 8 * ring.stages;
   __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * args->stages);
@@ -139,8 +140,10 @@ __gpu_kernel void NAMED(tiles)(__gpu_global gpu_tile *tiles) {
       found.depth = kdl_gpu_mma_panel_bytes / sizeof(element);
       found.threads = (uint32_t)KDL_GPU_MMA_THREADS(tile);
       found.stage_bytes = (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
-      found.other_bytes = (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes + barrier_bytes;
       found.is_bulk = (uint32_t)KDL_GPU_MMA_IS_BULK(tile);
+      found.other_bytes =
+          (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes((int32_t)found.is_bulk) +
+          barrier_bytes;
       found.subgroups = (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile);
       found.stages = microkernel_group_bytes(size) / (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
     }

@@ -6,9 +6,13 @@
 #include "schedule.h"
 
 /* A subgroup stores 16 rows of 128 bytes at a time, through group memory: from there, each row is a
- * line of the result. Chunks of 16 bytes are swizzled as in the panels. There is room for two: one
- * is written while the other is copied. */
-enum { line_bytes = 128, lines_bytes = 16 * line_bytes, staging_bytes = 2 * lines_bytes };
+ * line of the result. Chunks of 16 bytes are swizzled as in the panels. With bulk
+ * copies there is room for two: one is written while the other is copied. */
+enum { line_bytes = 128, lines_bytes = 16 * line_bytes };
+
+INLINE uint32_t staging_bytes(int32_t is_bulk) {
+  return is_bulk ? 2 * lines_bytes : lines_bytes;
+}
 
 typedef uint32_t two __attribute__((vector_size(8)));
 
@@ -211,8 +215,9 @@ INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, a
   const uint32_t at_m = subgroup % (uint32_t)t.subgroups_m,
                  at_n = subgroup / (uint32_t)t.subgroups_m;
   const uint32_t bytes = args->value == GPU_F32 || args->value == GPU_S32 ? 4 : 2;
-  place at = {
-      .value_bytes = bytes, .lane = lane_of_store(), .staging = staging + subgroup * staging_bytes};
+  place at = {.value_bytes = bytes,
+              .lane = lane_of_store(),
+              .staging = staging + subgroup * staging_bytes(t.is_bulk)};
   at.result = args->result.address + (uint64_t)((int64_t)w.batch * args->result.batch * bytes);
   at.residual =
       args->residual.address + (uint64_t)((int64_t)w.batch * args->residual.batch * bytes);

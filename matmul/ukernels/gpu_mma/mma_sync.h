@@ -41,51 +41,50 @@ KDL_GPU_INLINE void multiply(ACC *d, const uint32_t *a, const uint32_t *b) {
           : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Where a lane finds its lines of an operand, in stage 0 and step 0.
+/* Where a lane finds its line of the first fragment of its subgroup, in step 0. `first` is the
+ * fragment's row (or column) in the tile.
  *
  *                  a fragment of 16 rows           two fragments of 8 columns
  *                    k 0   k 1                       k 0   k 1
  *     rows 0 to 7   | 0 | | 2 |      columns 0 to 7  | 0 | | 1 |     k 0, k 1: chunks of 16 bytes
  *          8 to 15  | 1 | | 3 |             8 to 15  | 2 | | 3 |     0 to 3: matrix, and register
+ *
+ * `upper` is 1 in lanes whose matrix has rows or columns 8 to 15, `later` is 1 in those whose
+ * matrix has the second chunk of K. By K, a line is one k of 64 rows, and 8 of these are a chunk.
  */
-typedef struct {
-  uint32_t first;   /* of the fragments of the subgroup, a line of the panel */
-  uint32_t upper;   /* 1 in lanes whose matrix has rows or columns 8 to 15 */
-  uint32_t later;   /* 1 in lanes whose matrix has the second chunk of K */
-  uint32_t of_line; /* the lane's line in its matrix */
-} lines;
-
-/* The address of the lane's line of a fragment that begins at row (or column) `at` of the tile. */
-KDL_GPU_INLINE uint32_t line_address(lines of, uint32_t panel, uint32_t at, uint32_t step,
-                                     int32_t is_by_k) {
+KDL_GPU_INLINE uint32_t first_line(uint32_t first, uint32_t upper, uint32_t later, uint32_t line,
+                                   int32_t is_by_k) {
   if (!is_by_k)
-    return panel + (at + 8 * of.upper + of.of_line) * panel_row +
-           chunk * ((2 * step + of.later) ^ of.of_line);
-  /* a line is one k of 64 rows: 8 of them are a chunk */
-  return panel + at / 64 * block_bytes + (16 * step + 8 * of.later + of.of_line) * panel_row +
-         chunk * ((at % 64 / 8 + of.upper) ^ of.of_line);
+    return (first + 8 * upper + line) * panel_row + chunk * (later ^ line);
+  return first / 64 * block_bytes + (8 * later + line) * panel_row +
+         chunk * ((first % 64 / 8 + upper) ^ line);
+}
+
+/* The same for the fragment that begins `at` rows after the first one. The swizzle is an exclusive
+ * or, so that a step, or a place among 64 rows, is one more: panels begin at multiples of 128. */
+KDL_GPU_INLINE uint32_t line_address(uint32_t first, uint32_t at, uint32_t step, int32_t is_by_k) {
+  if (!is_by_k)
+    return (first ^ (2 * chunk * step)) + at * panel_row;
+  return (first ^ (chunk * (at % 64 / 8))) + at / 64 * block_bytes + 16 * step * panel_row;
 }
 
 /* One step of a stage. The columns' fragments of one pair are loaded while the pair before is
  * multiplied: more of them do not fit into registers with 128 sums. */
-KDL_GPU_INLINE void multiply_step(ACC *d, lines lhs, lines rhs, uint32_t lhs_panel,
-                                  uint32_t rhs_panel, uint32_t step, int32_t intrinsics_m,
-                                  int32_t intrinsics_n, int32_t subgroups_m, int32_t layout) {
+KDL_GPU_INLINE void multiply_step(ACC *d, uint32_t lhs, uint32_t rhs, uint32_t step,
+                                  int32_t intrinsics_m, int32_t intrinsics_n, int32_t subgroups_m,
+                                  int32_t layout) {
   const int32_t lhs_by_k = layout & KDL_GPU_MMA_LHS_BY_K;
   const int32_t rhs_by_k = layout & KDL_GPU_MMA_RHS_BY_K;
   uint32_t a[most_m][4], b[2][4];
-  load_matrices(b[0], line_address(rhs, rhs_panel, rhs.first, step, rhs_by_k), rhs_by_k);
+  load_matrices(b[0], line_address(rhs, 0, step, rhs_by_k), rhs_by_k);
 #pragma clang loop unroll(full)
   for (int32_t i = 0; i < intrinsics_m; ++i)
-    load_matrices(
-        a[i],
-        line_address(lhs, lhs_panel, lhs.first + 16 * (uint32_t)(i * subgroups_m), step, lhs_by_k),
-        lhs_by_k);
+    load_matrices(a[i], line_address(lhs, 16 * (uint32_t)(i * subgroups_m), step, lhs_by_k),
+                  lhs_by_k);
 #pragma clang loop unroll(full)
   for (int32_t j = 0; j < intrinsics_n; ++j) {
     if (j % 2 == 0 && j + 2 < intrinsics_n)
-      load_matrices(b[(j / 2 + 1) % 2],
-                    line_address(rhs, rhs_panel, rhs.first + 8 * (uint32_t)(j + 2), step, rhs_by_k),
+      load_matrices(b[(j / 2 + 1) % 2], line_address(rhs, 8 * (uint32_t)(j + 2), step, rhs_by_k),
                     rhs_by_k);
 #pragma clang loop unroll(full)
     for (int32_t i = 0; i < intrinsics_m; ++i)
@@ -95,25 +94,25 @@ KDL_GPU_INLINE void multiply_step(ACC *d, lines lhs, lines rhs, uint32_t lhs_pan
 
 void NAME(KDL_GPU_MMA_PARAMETERS(ELEMENT, ACC)) {
   ACC *d = acc_base + acc_offset;
+  uint32_t lane = (uint32_t)__nvvm_read_ptx_sreg_laneid();
+  __asm__ volatile("" : "+r"(lane)); /* addresses are computed for each tile, and not kept */
   const uint32_t rows = (uint32_t)(16 * intrinsics_m * subgroups_m);
   const uint32_t columns = (uint32_t)(8 * intrinsics_n * subgroups_n);
   const uint32_t stage_bytes = (rows + columns) * panel_row;
-  const uint32_t lhs_first = kdl_gpu_local_address(lhs_base + lhs_offset);
-  const uint32_t rhs_first = kdl_gpu_local_address(rhs_base + rhs_offset);
+  const uint32_t lhs = kdl_gpu_local_address(lhs_base + lhs_offset) +
+                       first_line(16 * (uint32_t)(subgroup % subgroups_m), lane / 8 % 2, lane / 16,
+                                  lane % 8, layout & KDL_GPU_MMA_LHS_BY_K);
+  const uint32_t rhs = kdl_gpu_local_address(rhs_base + rhs_offset) +
+                       first_line(8 * (uint32_t)(subgroup / subgroups_m * intrinsics_n), lane / 16,
+                                  lane / 8 % 2, lane % 8, layout & KDL_GPU_MMA_RHS_BY_K);
 #pragma clang loop unroll(disable)
   for (int32_t k = 0; k < k_outer; ++k) {
     const uint32_t at = ring->stage * stage_bytes;
-    uint32_t lane = (uint32_t)__nvvm_read_ptx_sreg_laneid();
-    if (intrinsics_m == most_m) /* addresses are computed for each stage, and not kept */
-      __asm__ volatile("" : "+r"(lane));
-    const lines lhs = {16 * (uint32_t)(subgroup % subgroups_m), lane / 8 % 2, lane / 16, lane % 8};
-    const lines rhs = {8 * (uint32_t)(subgroup / subgroups_m * intrinsics_n), lane / 16,
-                       lane / 8 % 2, lane % 8};
     kdl_gpu_ring_wait_full(ring);
 #pragma clang loop unroll(full)
     for (int32_t step = 0; step < intrinsics_k; ++step)
-      multiply_step(d, lhs, rhs, lhs_first + at, rhs_first + at, (uint32_t)step, intrinsics_m,
-                    intrinsics_n, subgroups_m, layout);
+      multiply_step(d, lhs + at, rhs + at, (uint32_t)step, intrinsics_m, intrinsics_n, subgroups_m,
+                    layout);
     __nvvm_bar_warp_sync(~0u); /* all lanes have read the stage */
     kdl_gpu_ring_release(ring, ring->stage);
     kdl_gpu_ring_next(ring);
@@ -135,7 +134,7 @@ uint32_t SYMBOL(_tile)(int32_t size) {
   case 0: /* 128 by 256 */
     return KDL_GPU_MMA_TILE(4, 8, 2, 4, 2, 0);
   case 1: /* 128 by 128 */
-    return KDL_GPU_MMA_TILE(4, 8, 2, 2, 2, 0);
+    return KDL_GPU_MMA_TILE(2, 8, 4, 2, 2, 0);
   case 2: /* 64 by 128 */
     return KDL_GPU_MMA_TILE(2, 8, 2, 2, 2, 0);
   case 3: /* 64 by 64 */

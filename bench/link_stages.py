@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """link_stages.py BIN SOURCE [RUNS]: what linking a kernel with a built-in microkernel costs, by kdl-ld's own report: a small kernel for
-a CPU, an NVIDIA GPU (as PTX and as a cubin) and an AMD GPU, and products of matrices for an NVIDIA GPU, the largest tile and the
-smallest. BIN is the folder of kdl-ld in a build, SOURCE that of this project. In milliseconds, over RUNS runs: the medians, and the
+a CPU, an NVIDIA GPU (as PTX and as a cubin) and an AMD GPU, and products of matrices for an NVIDIA GPU with the largest tile, `usual`
+without and `general` with the code for epilogues, parts of K and any strides. BIN is the folder of kdl-ld in a build, SOURCE that of this project. In milliseconds, over RUNS runs: the medians, and the
 fastest of each, for machines that are not idle. `process` is what lies outside kdl-ld's own clock: starting it, which loads LLVM, and
 its end. `cpu` is the time of all its processes on CPUs, of user and system: what to compare where others use the machine."""
 
@@ -33,10 +33,10 @@ cases = [
     ("h200, PTX", nvidia, "h200", {"KDL_PTXAS": "none"}, []),
     ("h200, cubin", nvidia, "h200", {}, []),
     ("mi300x", amd, "mi300x", {}, []),
-    ("matmul 0, PTX", products, "h200", {"KDL_PTXAS": "none"}, [f"--kernel={product}0n"]),
-    ("matmul 0, cubin", products, "h200", {}, [f"--kernel={product}0n"]),
-    ("matmul 3, PTX", products, "h200", {"KDL_PTXAS": "none"}, [f"--kernel={product}3n"]),
-    ("matmul 3, cubin", products, "h200", {}, [f"--kernel={product}3n"]),
+    ("usual, PTX", products, "h200", {"KDL_PTXAS": "none"}, [f"--kernel={product}0n_plain"]),
+    ("usual, cubin", products, "h200", {}, [f"--kernel={product}0n_plain"]),
+    ("general, PTX", products, "h200", {"KDL_PTXAS": "none"}, [f"--kernel={product}0n"]),
+    ("general, cubin", products, "h200", {}, [f"--kernel={product}0n"]),
 ]
 
 

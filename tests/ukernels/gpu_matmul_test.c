@@ -21,6 +21,7 @@ static kdl_device *device;
 static kdl_queue *queue;
 static kdl_matmul_gpu *matmul;
 static kdl_matmul_type type = KDL_MATMUL_F32_BF16;
+static uint32_t size_count; /* of tiles */
 static int failures, checks;
 
 static void must(kdl_status status, const char *what) {
@@ -367,7 +368,9 @@ static void run(const test *given, kdl_buffer workspace) {
     p.residual = on_device(&s.residual, out), p.residual_batch = s.residual.batch;
   if (t->epilogue & 32)
     p.residual = p.c, p.residual_batch = p.c_batch;
-  p.tile = t->tile, p.parts = t->parts, p.workspace = workspace;
+  p.tile =
+      t->tile ? 1 + (t->tile - 1) % size_count : 0; /* microkernels have unlike numbers of sizes */
+  p.parts = t->parts, p.workspace = workspace;
   kdl_matmul_gpu_plan plan = {0};
   must(kdl_matmul_gpu_plan_of(matmul, &p, &plan), t->name);
   must(kdl_matmul_gpu_run(matmul, queue, &p), t->name);
@@ -532,6 +535,15 @@ static bool find_gpu(void) {
   return false;
 }
 
+static uint32_t count_sizes(void) {
+  kdl_matmul_gpu_problem p = kdl_matmul_gpu_problem_of(1, 1, 1);
+  kdl_matmul_gpu_plan plan;
+  do
+    ++p.tile;
+  while (kdl_matmul_gpu_plan_of(matmul, &p, &plan) == KDL_OK);
+  return p.tile - 1;
+}
+
 int main(int argc, char **argv) {
   bool has_large = false;
   int randoms = 200;
@@ -555,6 +567,7 @@ int main(int argc, char **argv) {
   must(kdl_open(argv[1], NULL, &library), "kdl_open");
   must(kdl_queue_create(device, NULL, &queue), "kdl_queue_create");
   must(kdl_matmul_gpu_find(library, device, type, &matmul), "kdl_matmul_gpu_find");
+  size_count = count_sizes();
   kdl_buffer workspace;
   const uint64_t bytes = 64u << 20;
   const uint32_t zero = 0;

@@ -10,7 +10,10 @@ command -v "$tool" >/dev/null || { echo "no compute-sanitizer"; exit 77; }
 status=0
 for type in "${@:-f32_bf16}"; do
   for check in memcheck racecheck synccheck; do
-    text=$(timeout "$limit" "$tool" --tool="$check" --error-exitcode=9 "$test" "$library" "$type" --few 2>&1)
+    options=()
+    # One lane arrives at a barrier for its subgroup, which has met before.
+    [ $check = racecheck ] && options=(--racecheck-indirect-barrier-dependency=yes)
+    text=$(timeout "$limit" "$tool" --tool="$check" "${options[@]}" --error-exitcode=9 "$test" "$library" "$type" --few 2>&1)
     code=$?
     [ $code = 0 ] || status=1
     echo "$check $type: status $code, $(grep -c '^ok' <<<"$text") ok; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' <<<"$text" | tail -1)"

@@ -80,6 +80,11 @@ INLINE void copy_chunk_async(uint32_t to, const __gpu_global element *from, uint
                    : "memory");
 }
 
+INLINE void copy_whole_chunk_async(uint32_t to, const __gpu_global element *from) {
+  __asm__ volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from)
+                   : "memory");
+}
+
 /* How many of the 16 bytes from `at` on are in a line of `count` values. */
 INLINE uint32_t bytes_in_line(uint32_t at, uint32_t count) {
   const uint32_t left = at < count ? count - at : 0;
@@ -101,6 +106,8 @@ INLINE void copy_operand_async(uint32_t to, const operand *from, uint32_t row, u
   const uint32_t chunks = kdl_gpu_mma_panel_bytes / chunk_bytes, lines = threads / chunks;
   const uint32_t c = thread % chunks, first = thread / chunks;
   const uint32_t blocks = is_by_k ? rows / 64 : 1, block_lines = is_by_k ? 64 : rows;
+  const uint32_t depth = kdl_gpu_mma_panel_bytes / sizeof(element);
+  const int is_within = row + rows <= from->rows && k + depth <= from->depth;
   to += first * kdl_gpu_mma_panel_bytes + chunk_bytes * (c ^ (first % 8));
 #pragma clang loop unroll(disable)
   for (uint32_t block = 0; block < blocks; ++block) {
@@ -109,12 +116,21 @@ INLINE void copy_operand_async(uint32_t to, const operand *from, uint32_t row, u
     const uint32_t across = (is_by_k ? k : row) + first, end = is_by_k ? from->depth : from->rows;
     const int64_t distance = is_by_k ? from->k_stride : from->row_stride;
     const __gpu_global element *at = from->values + along + (int64_t)across * distance;
-#pragma clang loop unroll_count(4)
-    for (uint32_t i = 0; i < block_lines / lines; ++i) {
-      copy_chunk_async(to, at, across + i * lines < end ? bytes : 0);
-      at += (int64_t)lines * distance;
-      to += lines * kdl_gpu_mma_panel_bytes;
+    if (is_within) {
+#pragma clang loop unroll(full)
+      for (uint32_t i = 0; i < block_lines / lines; ++i) {
+        copy_whole_chunk_async(to + i * lines * kdl_gpu_mma_panel_bytes, at);
+        at += (int64_t)lines * distance;
+      }
+    } else {
+#pragma clang loop unroll(disable)
+      for (uint32_t i = 0; i < block_lines / lines; ++i) {
+        copy_chunk_async(to + i * lines * kdl_gpu_mma_panel_bytes, at,
+                         across + i * lines < end ? bytes : 0);
+        at += (int64_t)lines * distance;
+      }
     }
+    to += block_lines * kdl_gpu_mma_panel_bytes;
   }
 }
 

@@ -132,9 +132,9 @@ KDL_GPU_INLINE int32_t has_large_memory(void) {
 uint32_t SYMBOL(_tile)(int32_t size) {
   switch (has_large_memory() ? size : size + 1) {
   case 0: /* 128 by 256 */
-    return KDL_GPU_MMA_TILE(4, 8, 2, 4, 2, 0);
+    return KDL_GPU_MMA_TILE(4, 8, 2, 4, 4, 0);
   case 1: /* 128 by 128 */
-    return KDL_GPU_MMA_TILE(2, 8, 4, 2, 2, 0);
+    return KDL_GPU_MMA_TILE(2, 8, 4, 2, 4, 0);
   case 2: /* 64 by 128 */
     return KDL_GPU_MMA_TILE(2, 8, 2, 2, 2, 0);
   case 3: /* 64 by 64 */

@@ -68,27 +68,39 @@ KDL_GPU_INLINE uint32_t line_address(uint32_t first, uint32_t at, uint32_t step,
   return (first ^ (chunk * (at % 64 / 8))) + at / 64 * block_bytes + 16 * step * panel_row;
 }
 
-/* One step of a stage. The columns' fragments of one pair are loaded while the pair before is
- * multiplied: more of them do not fit into registers with 128 sums. */
-KDL_GPU_INLINE void multiply_step(ACC *d, uint32_t lhs, uint32_t rhs, uint32_t step,
-                                  int32_t intrinsics_m, int32_t intrinsics_n, int32_t subgroups_m,
-                                  int32_t layout) {
+/* A stage. Fragments are loaded when those that they replace have been used: of the columns one
+ * pair ahead, of the rows with the last columns of the step before. More of them would not fit into
+ * registers with 128 sums. */
+KDL_GPU_INLINE void multiply_stage(ACC *d, uint32_t lhs, uint32_t rhs, int32_t intrinsics_m,
+                                   int32_t intrinsics_n, int32_t intrinsics_k, int32_t subgroups_m,
+                                   int32_t layout) {
   const int32_t lhs_by_k = layout & KDL_GPU_MMA_LHS_BY_K;
   const int32_t rhs_by_k = layout & KDL_GPU_MMA_RHS_BY_K;
+  const int32_t pairs = intrinsics_n / 2;
   uint32_t a[most_m][4], b[2][4];
-  load_matrices(b[0], line_address(rhs, 0, step, rhs_by_k), rhs_by_k);
+  load_matrices(b[0], line_address(rhs, 0, 0, rhs_by_k), rhs_by_k);
 #pragma clang loop unroll(full)
   for (int32_t i = 0; i < intrinsics_m; ++i)
-    load_matrices(a[i], line_address(lhs, 16 * (uint32_t)(i * subgroups_m), step, lhs_by_k),
-                  lhs_by_k);
+    load_matrices(a[i], line_address(lhs, 16 * (uint32_t)(i * subgroups_m), 0, lhs_by_k), lhs_by_k);
 #pragma clang loop unroll(full)
-  for (int32_t j = 0; j < intrinsics_n; ++j) {
-    if (j % 2 == 0 && j + 2 < intrinsics_n)
-      load_matrices(b[(j / 2 + 1) % 2], line_address(rhs, 8 * (uint32_t)(j + 2), step, rhs_by_k),
-                    rhs_by_k);
+  for (int32_t at = 0; at < pairs * intrinsics_k; ++at) {
+    const int32_t step = at / pairs, next = at + 1, is_last = next % pairs == 0;
+    const int32_t has_next = next < pairs * intrinsics_k;
+    if (has_next)
+      load_matrices(
+          b[next % 2],
+          line_address(rhs, 16 * (uint32_t)(next % pairs), (uint32_t)(next / pairs), rhs_by_k),
+          rhs_by_k);
 #pragma clang loop unroll(full)
-    for (int32_t i = 0; i < intrinsics_m; ++i)
-      multiply(d + 4 * (i * intrinsics_n + j), a[i], b[j / 2 % 2] + 2 * (j % 2));
+    for (int32_t i = 0; i < intrinsics_m; ++i) {
+      ACC *sums = d + 4 * (i * intrinsics_n + 2 * (at % pairs));
+      multiply(sums, a[i], b[at % 2]);
+      multiply(sums + 4, a[i], b[at % 2] + 2);
+      if (is_last && has_next)
+        load_matrices(
+            a[i], line_address(lhs, 16 * (uint32_t)(i * subgroups_m), (uint32_t)step + 1, lhs_by_k),
+            lhs_by_k);
+    }
   }
 }
 
@@ -109,10 +121,8 @@ void NAME(KDL_GPU_MMA_PARAMETERS(ELEMENT, ACC)) {
   for (int32_t k = 0; k < k_outer; ++k) {
     const uint32_t at = ring->stage * stage_bytes;
     kdl_gpu_ring_wait_full(ring);
-#pragma clang loop unroll(full)
-    for (int32_t step = 0; step < intrinsics_k; ++step)
-      multiply_step(d, lhs + at, rhs + at, (uint32_t)step, intrinsics_m, intrinsics_n, subgroups_m,
-                    layout);
+    multiply_stage(d, lhs + at, rhs + at, intrinsics_m, intrinsics_n, intrinsics_k, subgroups_m,
+                   layout);
     __nvvm_bar_warp_sync(~0u); /* all lanes have read the stage */
     kdl_gpu_ring_release(ring, ring->stage);
     kdl_gpu_ring_next(ring);

@@ -200,6 +200,19 @@ def print_means(rows, modes):
                 print(f"{kind:5} {mode:6} {name:18} geometric mean {mean:.3f} of {len(values)} shapes, least {min(values):.3f}", flush=True)
 
 
+def run_once(kind, shape, library, candidates):
+    """Two launches of each, for a profiler: the second finds its code loaded."""
+    problem = problems.make(kind, shape, True)
+    found = {"cublaslt-first": library.offers(problem, 1)[0]}
+    for module, options in candidates:
+        found |= module.offers(problem, options)
+    for name, run in found.items():
+        print(kind, shape, name, getattr(run, "note", None) or "", flush=True)
+        for _ in range(2):
+            run(0, torch.cuda.current_stream().cuda_stream)
+            torch.cuda.synchronize()
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--candidate", action="append", default=[])
@@ -213,6 +226,7 @@ def parse_arguments():
     parser.add_argument("--same", action="store_true", help="one set of operands")
     parser.add_argument("--unchecked", action="store_true", help="compare no results")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no shape after this")
+    parser.add_argument("--once", action="store_true", help="launch all twice and time nothing: for ncu --clock-control none")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     for name in ("types", "shapes", "modes", "triton"):
@@ -227,6 +241,11 @@ def main():
     torch.manual_seed(1)
     card, library = Card(), cublaslt.CublasLt()
     candidates = [load_candidate(text) for text in arguments.candidate]
+    if arguments.once:
+        for kind in arguments.types:
+            for shape in arguments.shapes:
+                run_once(kind, shape, library, candidates)
+        return
     report = {"command": sys.argv, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "card": card.describe(), "before": card.state(),
               "torch": torch.__version__, "cublaslt": library.version(), "rows": [], "skipped": []}
     print({key: report[key] for key in ("card", "before", "torch", "cublaslt")}, flush=True)

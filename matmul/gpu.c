@@ -141,7 +141,9 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
     return kdl_error_set(KDL_NO_MEMORY, "matmul: no memory");
   matmul->type = type;
   matmul->machine.units = info.units ? info.units : 1;
-  matmul->machine.group_bytes = 228 << 10;
+  /* A multiprocessor has 1 KiB more than a group may use: 228, 164 or 100. */
+  matmul->machine.group_bytes =
+      (uint32_t)(info.shared_optin ? info.shared_optin : info.shared) + 1024;
   status = read_tiles(lib, device, matmul);
   if (status == KDL_OK)
     status = find_kernels(lib, device, matmul);

@@ -12,7 +12,7 @@ for type in "${@:-f32_bf16}"; do
   for check in memcheck racecheck synccheck; do
     options=()
     # One lane arrives at a barrier for its subgroup, which has met before.
-    [ $check = racecheck ] && options=(--racecheck-indirect-barrier-dependency=yes)
+    [ $check = racecheck ] && options=(--racecheck-indirect-barrier-dependency)
     text=$(timeout "$limit" "$tool" --tool="$check" "${options[@]}" --error-exitcode=9 "$test" "$library" "$type" --few 2>&1)
     code=$?
     [ $code = 0 ] || status=1

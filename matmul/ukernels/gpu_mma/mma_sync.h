@@ -107,7 +107,8 @@ KDL_GPU_INLINE void multiply_stage(ACC *d, uint32_t lhs, uint32_t rhs, int32_t i
 void NAME(KDL_GPU_MMA_PARAMETERS(ELEMENT, ACC)) {
   ACC *d = acc_base + acc_offset;
   uint32_t lane = (uint32_t)__nvvm_read_ptx_sreg_laneid();
-  __asm__ volatile("" : "+r"(lane)); /* addresses are computed for each tile, and not kept */
+  if (intrinsics_m > 1) /* many sums: addresses are computed for each tile, and not kept */
+    __asm__ volatile("" : "+r"(lane));
   const uint32_t rows = (uint32_t)(16 * intrinsics_m * subgroups_m);
   const uint32_t columns = (uint32_t)(8 * intrinsics_n * subgroups_n);
   const uint32_t stage_bytes = (rows + columns) * panel_row;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "matmul/gpu_plan.h"
 
-/* Of a multiprocessor, in cycles, as seen on an H200. 128 by 256 by 64 values of two bytes take
- * 1024 cycles of its tensor cores. It reads some 64 bytes a cycle from L2, and 40 where L2 does not
- * hold both operands. A stage is there 2000 cycles after it was asked for. */
-enum { values_per_cycle = 32, cached_bytes = 64, uncached_bytes = 40, latency = 2000 };
+/* Of a multiprocessor, in cycles, as seen on an H200. 128 by 256 by 64 values of two bytes take 1024
+ * cycles of its tensor cores. It reads some 64 bytes a cycle, and 40 where parts of K are read at
+ * one time and L2 does not hold both operands. A stage is there 2000 cycles after it was asked
+ * for. */
+enum { values_per_cycle = 32, whole_bytes = 64, parts_bytes = 40, latency = 2000 };
 enum { cache_size = 40 << 20, most_parts = 16, most_stages = 12, reserved_bytes = 1024 };
 
 static uint64_t divide_up(uint64_t a, uint64_t b) {
@@ -18,14 +19,14 @@ static uint64_t least(uint64_t a, uint64_t b) {
 /* Cycles of one step along K, for `groups` on a multiprocessor. What is outside of a matrix is not
  * read. */
 static uint64_t step_cost(const gpu_tile *tile, const kdl_matmul_gpu_problem *problem,
-                          uint64_t groups, uint64_t stages) {
+                          uint32_t parts, uint64_t groups, uint64_t stages) {
   const uint64_t bytes = 128 / tile->depth; /* of a value */
   const uint64_t operands =
       ((uint64_t)problem->m + problem->n) * problem->k * bytes * problem->batch;
   const uint64_t lines = least(tile->rows, problem->m) + least(tile->columns, problem->n);
   const uint64_t multiply = (uint64_t)tile->rows * tile->columns / values_per_cycle * groups;
   const uint64_t copy =
-      lines * 128 * groups / (operands > cache_size ? uncached_bytes : cached_bytes);
+      lines * 128 * groups / (operands > cache_size && parts > 1 ? parts_bytes : whole_bytes);
   const uint64_t wait = latency / stages;
   return multiply > copy ? (multiply > wait ? multiply : wait) : copy > wait ? copy : wait;
 }
@@ -61,7 +62,8 @@ static uint64_t plan_cost(const gpu_machine *machine, const gpu_tile *tile,
                                        : 4000 + parts * values / 10;
   if (parts > 1 && waves > 1) /* what divides K is that multiprocessors are free */
     return UINT64_MAX - 1;
-  return waves * (steps * step_cost(tile, problem, groups, stages) + groups * store) + add + begin;
+  return waves * (steps * step_cost(tile, problem, parts, groups, stages) + groups * store) + add +
+         begin;
 }
 
 /* With bulk copies there are clusters, and parts are added up in group memory. */

@@ -32,7 +32,8 @@ class Product(ct.Structure):
 
 
 class Plan(ct.Structure):
-    _fields_ = [("tile", ct.c_uint32), ("rows", ct.c_uint32), ("columns", ct.c_uint32), ("parts", ct.c_uint32), ("groups", ct.c_uint32),
+    _fields_ = [("tile", ct.c_uint32), ("rows", ct.c_uint32), ("columns", ct.c_uint32), ("parts", ct.c_uint32), ("stages", ct.c_uint32),
+                ("groups", ct.c_uint32),
                 ("workspace", ct.c_uint64)]
 
 
@@ -101,6 +102,6 @@ def offers(problem, options):
 
         def run(i, stream, mine=mine):
             library.run(problem.type, mine[i], stream)
-        run.note = f"{plan.rows}x{plan.columns}, {plan.parts} parts, {plan.groups} groups"
+        run.note = f"{plan.rows}x{plan.columns}, {plan.parts} parts, {plan.stages} stages, {plan.groups} groups"
         found[label if "all" in options else name] = run
     return found

@@ -55,6 +55,10 @@ typedef struct gpu_tile {
   uint32_t subgroups; /* that multiply */
 } gpu_tile;
 
+/* Whether a launch may give the ring more stages than the microkernel asks for: groups of fewer
+ * than 8 subgroups share a multiprocessor, or have its memory alone. */
+#define GPU_HAS_DEEPER_RING(is_bulk, subgroups) ((is_bulk) && (subgroups) < 8)
+
 enum { GPU_SIZES = 6 }; /* the most sizes of tiles that are looked for */
 
 #endif

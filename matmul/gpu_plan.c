@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "matmul/gpu_plan.h"
 
-/* Of a multiprocessor, in cycles, as seen on an H200. 128 by 256 by 64 values of two bytes take 1024
- * cycles of its tensor cores. It reads some 64 bytes a cycle, and 40 where parts of K are read at
- * one time and L2 does not hold both operands. A stage is there 2000 cycles after it was asked
+/* Of a multiprocessor, in cycles, as seen on an H200. 128 by 256 by 64 values of two bytes take
+ * 1024 cycles of its tensor cores. It reads some 64 bytes a cycle, and 40 where parts of K are read
+ * at one time and L2 does not hold both operands. A stage is there 2000 cycles after it was asked
  * for. */
 enum { values_per_cycle = 32, whole_bytes = 64, parts_bytes = 40, latency = 2000 };
 enum { cache_size = 40 << 20, most_parts = 16, most_stages = 12, reserved_bytes = 1024 };
@@ -41,7 +41,8 @@ static uint64_t resident_groups(const gpu_machine *machine, const gpu_tile *tile
 static uint32_t stages_of(const gpu_machine *machine, const gpu_tile *tile, uint64_t work) {
   const uint32_t room = machine->group_bytes - reserved_bytes - tile->other_bytes;
   const uint32_t stages = room / tile->stage_bytes;
-  if (!tile->is_bulk || work > machine->units || stages <= tile->stages)
+  if (!GPU_HAS_DEEPER_RING(tile->is_bulk, tile->subgroups) || work > machine->units ||
+      stages <= tile->stages)
     return tile->stages;
   return stages < most_stages ? stages : most_stages;
 }
@@ -61,7 +62,7 @@ static uint64_t plan_cost(const gpu_machine *machine, const gpu_tile *tile,
                        : tile->is_bulk ? 4500 + parts * values / 13
                                        : 4000 + parts * values / 10;
   if (parts > 1 && waves > 1) /* what divides K is that multiprocessors are free */
-    return UINT64_MAX - 1;
+    return UINT64_MAX / 2;
   return waves * (steps * step_cost(tile, problem, parts, groups, stages) + groups * store) + add +
          begin;
 }
@@ -73,10 +74,14 @@ static uint64_t workspace_of(const gpu_tile *tile, uint64_t tiles, uint32_t part
              : GPU_COUNTER_BYTES + tiles * parts * tile->rows * tile->columns * 4;
 }
 
-/* A cluster has 8 groups at most, and each adds up the sums of as many subgroups. */
+/* A cluster has 8 groups at most. The sums of the subgroups that a group adds up, of all parts,
+ * take the place of the ring. */
 static int allows_parts(const gpu_tile *tile, uint64_t tiles, uint32_t parts) {
-  return tile->is_bulk ? tile->subgroups % parts == 0 && parts <= 8
-                       : tiles <= GPU_COUNTER_BYTES / 4;
+  const uint64_t sums = 4 * (uint64_t)tile->rows * tile->columns / tile->subgroups;
+  if (!tile->is_bulk)
+    return tiles <= GPU_COUNTER_BYTES / 4;
+  return parts <= 8 &&
+         divide_up(tile->subgroups, parts) * parts * sums <= tile->stages * tile->stage_bytes;
 }
 
 static int fits(uint32_t wanted, uint32_t size) {
@@ -117,7 +122,7 @@ kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
                         (!problem->parts && steps < 2 * (uint64_t)parts)))
         continue;
       const uint64_t cost = plan_cost(machine, tile, problem, parts, count);
-      if (cost >= lowest)
+      if (cost + cost / 64 >= lowest) /* the larger tile and fewer parts, if it is close */
         continue;
       lowest = cost;
       const uint64_t work = count * parts;

@@ -36,6 +36,14 @@ INLINE void init_barrier(uint32_t barrier, uint32_t arrivals) {
   __asm__ volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
+/* A constant where the ring cannot be deeper than the microkernel's: it is 1 % faster than a number
+ * of the launch (8192x8192x8192). */
+INLINE uint32_t stages_of(const kdl_grid_constant_matmul *args, int32_t size, uint32_t tile) {
+  const uint32_t least = microkernel_group_bytes(size) / (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
+  return GPU_HAS_DEEPER_RING(KDL_GPU_MMA_IS_BULK(tile), KDL_GPU_MMA_SUBGROUPS(tile)) ? args->stages
+                                                                                     : least;
+}
+
 INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size, int32_t layout,
                               int32_t is_plain) {
   const uint32_t tile = microkernel_tile(size);
@@ -46,13 +54,14 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   /* The same in all lanes, so that branches on it are uniform. */
   const uint32_t subgroup =
       (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int)(thread / kdl_gpu_mma_lanes), 0, 31);
+  const uint32_t stage_count = stages_of(args, size, tile);
   __gpu_local uint8_t *stages = group_memory;
-  __gpu_local uint8_t *staging = stages + args->stages * (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
+  __gpu_local uint8_t *staging = stages + stage_count * (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
   __gpu_local uint8_t *barriers =
       staging + (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes(t.is_bulk);
-  kdl_gpu_ring ring = {.full = (uint32_t)(uintptr_t)barriers, .stages = args->stages};
+  kdl_gpu_ring ring = {.full = (uint32_t)(uintptr_t)barriers, .stages = stage_count};
   ring.empty = ring.full + 8 * ring.stages;
-  __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * args->stages);
+  __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * stage_count);
   if (thread == 0) {
     for (uint32_t i = 0; i < ring.stages; ++i) {
       init_barrier(ring.full + 8 * i, full_arrivals(t));

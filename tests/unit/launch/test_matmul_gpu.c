@@ -78,7 +78,7 @@ static void what_cannot_be_is_refused(void **state) {
   problem.tile = 7;
   assert_int_equal(gpu_plan(&h200, tiles, &problem).rows, 0);
   problem.tile = 6;
-  problem.parts = 3; /* a cluster's groups share the subgroups */
+  problem.parts = 9; /* a cluster has 8 groups */
   assert_int_equal(gpu_plan(&h200, tiles, &problem).rows, 0);
   kdl_matmul_gpu_free(NULL);
 }

@@ -122,7 +122,7 @@ kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
                         (!problem->parts && steps < 2 * (uint64_t)parts)))
         continue;
       const uint64_t cost = plan_cost(machine, tile, problem, parts, count);
-      if (cost + cost / 64 >= lowest) /* the larger tile and fewer parts, if it is close */
+      if (cost + cost / 32 >= lowest) /* the larger tile and fewer parts, if it is close */
         continue;
       lowest = cost;
       const uint64_t work = count * parts;

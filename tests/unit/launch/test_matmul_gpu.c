@@ -32,10 +32,12 @@ static void small_shapes_are_spread(void **state) {
   (void)state;
   assert_int_equal(plan_of(512, 512, 512).tile, 5);
   kdl_matmul_gpu_plan narrow = plan_of(16, 4096, 4096);
-  assert_true(narrow.parts > 1);
-  assert_true(narrow.groups >= 64);
-  assert_int_equal(narrow.workspace, 0);
-  assert_true(narrow.stages > 4);                   /* no other group needs the memory */
+  assert_int_equal(narrow.groups, 64);
+  assert_true(narrow.stages > 5); /* no other group needs the memory */
+  kdl_matmul_gpu_plan deep = plan_of(256, 256, 4096);
+  assert_true(deep.parts > 1);
+  assert_int_equal(deep.groups, 16 * deep.parts);
+  assert_int_equal(deep.workspace, 0);
   assert_int_equal(plan_of(128, 128, 64).parts, 1); /* one step cannot be divided */
   assert_int_equal(plan_of(1, 1, 0).groups, 1);
 }

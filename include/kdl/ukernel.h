@@ -41,7 +41,7 @@
  * declarations and definitions; linking removes it. */
 #define KDL_UKERNEL_LAYOUT(name) __attribute__((section(KDL_UKERNEL_LAYOUT_PREFIX name)))
 #define KDL_UKERNEL_LAYOUT_PREFIX "kdl.layout."
-#define KDL_MMA_LAYOUT "mma-kn16"              /* of <kdl/mma.h> */
+#define KDL_MMA_LAYOUT "mma-kn16"             /* of <kdl/mma.h> */
 #define KDL_GPU_MMA_LAYOUT "gpu-mma-panel128" /* of <kdl/gpu_mma.h> */
 
 /* A kernel for GPUs whose groups depend on a microkernel:

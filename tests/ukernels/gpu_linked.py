@@ -6,7 +6,7 @@
                   --kind=f32_bf16 --instruction=wgmma.mma_async [--ptxas=P] [--kernels=REGEX]
 
 Before linking, the caller calls the microkernel; afterwards no call is left, and the instruction is there. Tiles fit the
-device. ptxas, where there is one, must report no local memory, no spills and no warning: it serialises wgmma where it thinks it must, and says so in one.
+device. ptxas, where there is one, must report no local memory, no spills and no warning: it serialises wgmma where it thinks it must, and warns then.
 """
 
 import argparse

@@ -5,8 +5,8 @@
  * that multiply and store. It takes one tile after the other, and copies the next one's operands
  * while it stores.
  *
- * What includes it defines: element, acc_type, acc_is_integer; microkernel, its three functions,
- * and the names of kernels.
+ * What includes it defines: element, acc_type, acc_is_integer, HAS_BY_K; microkernel, its three
+ * functions, and the names of kernels.
  */
 #include "copy.h"
 #include "parts.h"

@@ -3,6 +3,7 @@
 #include "matmul/gpu_plan.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ enum { FORM_LHS_BY_K = 1, FORM_RHS_BY_K = 2, FORM_PLAIN = 4, FORM_COUNT = 8 };
 
 struct kdl_matmul_gpu {
   kdl_matmul_type type;
+  uint64_t number; /* of these kernels and choices: no other has it */
   kdl_kernel *kernels[GPU_SIZES][FORM_COUNT];
   gpu_tile tiles[GPU_SIZES];
   gpu_machine machine;
@@ -36,6 +38,11 @@ struct kdl_matmul_gpu {
   size_t choice_count;
   encode_tiled *encode; /* NULL: no bulk copies */
 };
+
+static uint64_t next_number(void) {
+  static atomic_uint_fast64_t last;
+  return atomic_fetch_add(&last, 1) + 1;
+}
 
 static kdl_status refuse(const char *message) {
   return kdl_error_set(KDL_BAD_CALL, message);
@@ -140,6 +147,7 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
   if (!matmul)
     return kdl_error_set(KDL_NO_MEMORY, "matmul: no memory");
   matmul->type = type;
+  matmul->number = next_number();
   matmul->machine.units = info.units ? info.units : 1;
   /* A multiprocessor has 1 KiB more than a group may use: 228, 164 or 100. */
   matmul->machine.group_bytes =
@@ -175,6 +183,7 @@ kdl_status kdl_matmul_gpu_override(kdl_matmul_gpu *matmul, const kdl_matmul_gpu_
   free(matmul->choices);
   matmul->choices = copy;
   matmul->choice_count = count;
+  matmul->number = next_number();
   return KDL_OK;
 }
 
@@ -326,15 +335,40 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   return KDL_OK;
 }
 
+/* What a plan depends on. */
+typedef struct plan_key {
+  uint64_t number, workspace;
+  uint32_t m, n, k, batch, tile, parts;
+} plan_key;
+
+/* A plan takes nearly a microsecond: each thread keeps its last ones, by the shape. */
+static kdl_matmul_gpu_plan find_plan(const kdl_matmul_gpu *matmul,
+                                     const kdl_matmul_gpu_problem *problem) {
+  enum { kept = 32 };
+  static _Thread_local struct {
+    plan_key key;
+    kdl_matmul_gpu_plan plan;
+  } plans[kept];
+  plan_key key = {matmul->number, problem->workspace.size, problem->m,    problem->n,
+                  problem->k,     problem->batch,          problem->tile, problem->parts};
+  uint32_t place = (key.m * 31 + key.n) * 31 + key.k;
+  place = (place ^ place >> 7 ^ place >> 14) % kept;
+  if (memcmp(&plans[place].key, &key, sizeof key) != 0) {
+    const kdl_matmul_gpu_problem chosen =
+        gpu_apply_choices(problem, matmul->choices, matmul->choice_count);
+    plans[place].plan = gpu_plan(&matmul->machine, matmul->tiles, &chosen);
+    plans[place].key = key;
+  }
+  return plans[place].plan;
+}
+
 kdl_status kdl_matmul_gpu_plan_of(const kdl_matmul_gpu *matmul,
                                   const kdl_matmul_gpu_problem *problem,
                                   kdl_matmul_gpu_plan *out_plan) {
   kdl_status status = check(matmul, problem);
   if (status != KDL_OK)
     return status;
-  const kdl_matmul_gpu_problem chosen =
-      gpu_apply_choices(problem, matmul->choices, matmul->choice_count);
-  *out_plan = gpu_plan(&matmul->machine, matmul->tiles, &chosen);
+  *out_plan = find_plan(matmul, problem);
   return out_plan->rows ? KDL_OK
                         : refuse("kdl_matmul_gpu_run: found no tile of that size, or too small a "
                                  "workspace for these parts of K");

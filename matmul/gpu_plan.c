@@ -114,7 +114,10 @@ kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
     const uint64_t count =
         divide_up(problem->m, tile->rows) * divide_up(problem->n, tile->columns) * problem->batch;
     const uint64_t steps = divide_up(problem->k, tile->depth);
+    const uint64_t most_work = 8 * (uint64_t)machine->units; /* no more groups run at one time */
     for (uint32_t parts = 1; parts <= most_parts; ++parts) {
+      if (parts > 1 && !problem->parts && count * parts > most_work)
+        break;
       const uint64_t needed = workspace_of(tile, count, parts);
       if (problem->parts && problem->parts != parts)
         continue;

@@ -53,20 +53,31 @@
  *     NAME_group_bytes  the bytes of the ring for that size: a multiple of a stage's
  *     NAME_role         runs first in every subgroup that copies or multiplies: registers are
  *                       exchanged where the instruction set can
+ *
+ * AMD's GPUs have another fragment and no producers: <kdl/gpu_mma_amd.h>.
  */
 #ifndef KDL_GPU_MMA_H
 #define KDL_GPU_MMA_H
 
 #include <kdl/ukernel.h>
 
+#ifdef __AMDGPU__
+#include <kdl/gpu_mma_amd.h>
+#undef KDL_GPU_MMA_LAYOUT
+#define KDL_GPU_MMA_LAYOUT KDL_GPU_MMA_AMD_LAYOUT
+#else
 enum {
   kdl_gpu_mma_fragment_rows = 16,
   kdl_gpu_mma_fragment_columns = 8,
+  kdl_gpu_mma_lanes = 32,
+};
+#endif
+
+enum {
   kdl_gpu_mma_panel_bytes = 128,  /* of K in a stage, for each row of a panel */
   kdl_gpu_mma_intrinsics_k = 4,   /* of 32 bytes of K each: the steps of a stage */
   kdl_gpu_mma_panel_align = 1024, /* of a panel in group memory */
-  kdl_gpu_mma_lanes = 32,
-  kdl_gpu_mma_most_values = 128, /* of a lane, in all of its fragments */
+  kdl_gpu_mma_most_values = 128,  /* of a lane, in all of its fragments */
 };
 
 /* Of `layout`. */
@@ -78,7 +89,7 @@ typedef enum kdl_gpu_mma_role {
 } kdl_gpu_mma_role;
 
 typedef uint16_t kdl_gpu_bf16, kdl_gpu_f16;
-typedef uint8_t kdl_gpu_e4m3;
+typedef uint8_t kdl_gpu_e4m3, kdl_gpu_e4m3fnuz;
 
 /* What NAME_tile returns. `producers` subgroups copy; they are the first ones of the group. `bulk`
  * is 1 if the target has bulk copies of tensors (TMA). */
@@ -133,16 +144,17 @@ KDL_GPU_MMA_DECLARE(kdl_uk_gpu_mma_f32_bf16, kdl_gpu_bf16, float);
 KDL_GPU_MMA_DECLARE(kdl_uk_gpu_mma_f32_f16, kdl_gpu_f16, float);
 KDL_GPU_MMA_DECLARE(kdl_uk_gpu_mma_s32_s8, int8_t, int32_t);
 KDL_GPU_MMA_DECLARE(kdl_uk_gpu_mma_f32_e4m3, kdl_gpu_e4m3, float);
+KDL_GPU_MMA_DECLARE(kdl_uk_gpu_mma_f32_e4m3fnuz, kdl_gpu_e4m3fnuz, float); /* gfx942's */
 
 /* ------------------------------------------------------------------------------------------ */
 /* Barriers of the ring                                                                         */
+
+#define KDL_GPU_INLINE static inline __attribute__((always_inline))
 
 #ifdef __NVPTX__
 
 /* How often a barrier is tested before the kernel traps; 0: without limit. For tests. */
 KDL_CONSTANT(int32_t, gpu_wait_limit, 0);
-
-#define KDL_GPU_INLINE static inline __attribute__((always_inline))
 
 /* The 32-bit address of a pointer to group memory. */
 KDL_GPU_INLINE uint32_t kdl_gpu_local_address(const void *pointer) {
@@ -189,6 +201,18 @@ KDL_GPU_INLINE void kdl_gpu_ring_release(const kdl_gpu_ring *ring, uint32_t stag
                      : "memory");
 }
 
+#else
+
+/* The caller has barriers around the microkernel. */
+KDL_GPU_INLINE void kdl_gpu_ring_wait_full(const kdl_gpu_ring *ring) {
+  (void)ring;
+}
+KDL_GPU_INLINE void kdl_gpu_ring_release(const kdl_gpu_ring *ring, uint32_t stage) {
+  (void)ring, (void)stage;
+}
+
+#endif
+
 KDL_GPU_INLINE void kdl_gpu_ring_next(kdl_gpu_ring *ring) {
   ring->stage += 1;
   if (ring->stage == ring->stages) {
@@ -197,5 +221,4 @@ KDL_GPU_INLINE void kdl_gpu_ring_next(kdl_gpu_ring *ring) {
   }
 }
 
-#endif
 #endif

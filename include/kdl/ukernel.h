@@ -41,8 +41,9 @@
  * declarations and definitions; linking removes it. */
 #define KDL_UKERNEL_LAYOUT(name) __attribute__((section(KDL_UKERNEL_LAYOUT_PREFIX name)))
 #define KDL_UKERNEL_LAYOUT_PREFIX "kdl.layout."
-#define KDL_MMA_LAYOUT "mma-kn16"             /* of <kdl/mma.h> */
-#define KDL_GPU_MMA_LAYOUT "gpu-mma-panel128" /* of <kdl/gpu_mma.h> */
+#define KDL_MMA_LAYOUT "mma-kn16"                       /* of <kdl/mma.h> */
+#define KDL_GPU_MMA_LAYOUT "gpu-mma-panel128"           /* of <kdl/gpu_mma.h> */
+#define KDL_GPU_MMA_AMD_LAYOUT "gpu-mma-panel128-16x16" /* of <kdl/gpu_mma_amd.h> */
 
 /* A kernel for GPUs whose groups depend on a microkernel:
  *

@@ -11,4 +11,8 @@ enum { acc_is_integer = 0 };
 #define microkernel_group_bytes kdl_uk_gpu_mma_f32_f16_group_bytes
 #define microkernel_role kdl_uk_gpu_mma_f32_f16_role
 #define NAMED(suffix) kdl_gpu_matmul_f32_f16_##suffix
+#ifdef __AMDGPU__
+#include "amd/gpu_matmul.h"
+#else
 #include "gpu_matmul.h"
+#endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Matrices in the memory of NVIDIA's GPUs: fills the kernels' parameter and launches them. */
+/* Matrices in the memory of GPUs: fills the kernels' parameter and launches them. */
 #include "matmul/gpu_plan.h"
 
 #include <dlfcn.h>
@@ -50,18 +50,19 @@ static kdl_status refuse(const char *message) {
 
 /* Bytes of an element of A and B. */
 static uint32_t element_bytes(kdl_matmul_type type) {
-  return type == KDL_MATMUL_S32_S8 || type == KDL_MATMUL_F32_E4M3 ? 1 : 2;
+  return type == KDL_MATMUL_F32_BF16 || type == KDL_MATMUL_F32_F16 ? 2 : 1;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Finding                                                                                      */
 
 static const char *type_name(kdl_matmul_type type) {
-  return type == KDL_MATMUL_F32_BF16   ? "f32_bf16"
-         : type == KDL_MATMUL_F32_F16  ? "f32_f16"
-         : type == KDL_MATMUL_S32_S8   ? "s32_s8"
-         : type == KDL_MATMUL_F32_E4M3 ? "f32_e4m3"
-                                       : NULL;
+  return type == KDL_MATMUL_F32_BF16       ? "f32_bf16"
+         : type == KDL_MATMUL_F32_F16      ? "f32_f16"
+         : type == KDL_MATMUL_S32_S8       ? "s32_s8"
+         : type == KDL_MATMUL_F32_E4M3     ? "f32_e4m3"
+         : type == KDL_MATMUL_F32_E4M3FNUZ ? "f32_e4m3fnuz"
+                                           : NULL;
 }
 
 static kdl_status find_kernel(kdl_library *lib, kdl_device *device, kdl_matmul_type type,

@@ -63,7 +63,8 @@ kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul
   kdl_status status = IS_GIVEN(lib, device, out_matmul);
   if (status == KDL_OK)
     status = kdl_device_get(device, &info);
-  const int is_gpu = status == KDL_OK && strcmp(info.backend, "cuda") == 0;
+  const int is_gpu =
+      status == KDL_OK && (strcmp(info.backend, "cuda") == 0 || strcmp(info.backend, "hip") == 0);
   if (status == KDL_OK && !is_gpu)
     status = check_type(type);
   if (status == KDL_OK)

@@ -236,7 +236,7 @@ extern "C" {
 /* They check their arguments: KDL_BAD_CALL for NULL, for an unknown type or mode, and for a struct
  * that kdl_matmul_find did not fill. Matrices are passed by pointers.
  *
- * For an NVIDIA GPU, matrices are addresses of device memory. B is read as it lies: only
+ * For a GPU of NVIDIA or AMD, matrices are addresses of device memory. B is read as it lies: only
  * kdl_matmul_run_unpacked_call computes, without a scratch. Epilogues and batches:
  * <kdl/matmul_gpu.h>. */
 KDL_API kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul_type type,

@@ -22,7 +22,7 @@ typedef struct {
 } operand;
 
 INLINE operand operand_of(const gpu_matrix *matrix, uint32_t batch, uint32_t rows, uint32_t depth,
-                          uint32_t is_by_k) {
+                          int32_t is_by_k) {
   const int64_t along = is_by_k ? matrix->outer : matrix->inner;
   const int64_t across = is_by_k ? matrix->inner : matrix->outer;
   const uint64_t distances = (uint64_t)across | (uint64_t)matrix->batch;
@@ -130,23 +130,26 @@ typedef struct {
 } stage_part;
 
 INLINE void load_stage(stage_part *held, const operand *lhs, const operand *rhs, const work *w,
-                       tiling t, uint32_t k, uint32_t thread, uint32_t threads, int32_t rhs_by_k) {
+                       tiling t, uint32_t k, uint32_t thread, uint32_t threads, int32_t layout) {
   if (lhs->has_chunks)
-    load_panel(held->lhs, lhs, w->row, k, (uint32_t)t.rows, thread, threads, 0);
+    load_panel(held->lhs, lhs, w->row, k, (uint32_t)t.rows, thread, threads,
+               layout & KDL_GPU_MMA_LHS_BY_K);
   if (rhs->has_chunks)
-    load_panel(held->rhs, rhs, w->column, k, (uint32_t)t.columns, thread, threads, rhs_by_k);
+    load_panel(held->rhs, rhs, w->column, k, (uint32_t)t.columns, thread, threads,
+               layout & KDL_GPU_MMA_RHS_BY_K);
 }
 
 INLINE void store_stage(__gpu_local uint8_t *stage, const stage_part *held, const operand *lhs,
                         const operand *rhs, const work *w, tiling t, uint32_t k, uint32_t thread,
-                        uint32_t threads, int32_t rhs_by_k) {
+                        uint32_t threads, int32_t layout) {
   __gpu_local uint8_t *rhs_panel = stage + t.rows * kdl_gpu_mma_panel_bytes;
   if (lhs->has_chunks)
-    store_panel(stage, held->lhs, (uint32_t)t.rows, thread, threads, 0);
+    store_panel(stage, held->lhs, (uint32_t)t.rows, thread, threads, layout & KDL_GPU_MMA_LHS_BY_K);
   else
     copy_panel(stage, lhs, w->row, k, (uint32_t)t.rows, thread, threads);
   if (rhs->has_chunks)
-    store_panel(rhs_panel, held->rhs, (uint32_t)t.columns, thread, threads, rhs_by_k);
+    store_panel(rhs_panel, held->rhs, (uint32_t)t.columns, thread, threads,
+                layout & KDL_GPU_MMA_RHS_BY_K);
   else
     copy_panel(rhs_panel, rhs, w->column, k, (uint32_t)t.columns, thread, threads);
 }

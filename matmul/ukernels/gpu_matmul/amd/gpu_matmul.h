@@ -19,19 +19,19 @@ INLINE const kdl_grid_constant_matmul *read_arguments(void) {
   return (const kdl_grid_constant_matmul *)args;
 }
 
-INLINE void multiply_matrices(int32_t size, int32_t rhs_by_k) {
+INLINE void multiply_matrices(int32_t size, int32_t layout) {
   const kdl_grid_constant_matmul *args = read_arguments();
-  const uint32_t tile = microkernel_tile(size), ring_bytes = microkernel_group_bytes(size);
+  const uint32_t tile = microkernel_tile(size);
   if (!tile)
     return;
-  const tiling t = tiling_of(args, tile, ring_bytes, 0);
+  const tiling t = tiling_of(args, tile, 0);
   const uint32_t threads = (uint32_t)KDL_GPU_MMA_THREADS(tile), thread = __gpu_thread_id(0);
   const uint32_t stage_bytes = (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
   const uint32_t subgroup =
       (uint32_t)__builtin_amdgcn_readfirstlane((int)(thread / kdl_gpu_mma_lanes));
   const element *lhs_panel = (const element *)(const void *)group_memory;
   const int64_t rhs_offset = (int64_t)t.rows * t.depth;
-  kdl_gpu_ring ring = {.stages = (uint32_t)t.stages};
+  kdl_gpu_ring ring = {.stages = microkernel_group_bytes(size) / stage_bytes};
   acc_type acc[kdl_gpu_mma_most_values]; /* what the tile does not use is not there */
   stage_part held;
   microkernel_role(size, KDL_GPU_MMA_MULTIPLIES);
@@ -39,17 +39,19 @@ INLINE void multiply_matrices(int32_t size, int32_t rhs_by_k) {
   for (uint32_t number = first_work(); number < t.work; number += work_step()) {
     args = read_arguments();
     const work w = work_of(args, t, number);
-    const operand lhs = operand_of(&args->lhs, w.batch, args->m, args->k, 0);
-    const operand rhs = operand_of(&args->rhs, w.batch, args->n, args->k, (uint32_t)rhs_by_k);
+    const operand lhs =
+        operand_of(&args->lhs, w.batch, args->m, args->k, layout & KDL_GPU_MMA_LHS_BY_K);
+    const operand rhs =
+        operand_of(&args->rhs, w.batch, args->n, args->k, layout & KDL_GPU_MMA_RHS_BY_K);
     const uint32_t depth = (uint32_t)t.depth;
 #pragma clang loop unroll(full)
     for (int32_t i = 0; i < kdl_gpu_mma_values * t.intrinsics_m * t.intrinsics_n; ++i)
       acc[i] = 0;
     if (w.first_step < w.last_step) {
       const uint32_t k = w.first_step * depth;
-      load_stage(&held, &lhs, &rhs, &w, t, k, thread, threads, rhs_by_k);
+      load_stage(&held, &lhs, &rhs, &w, t, k, thread, threads, layout);
       store_stage(group_memory + ring.stage * stage_bytes, &held, &lhs, &rhs, &w, t, k, thread,
-                  threads, rhs_by_k);
+                  threads, layout);
     }
     __gpu_sync_threads();
 #pragma clang loop unroll(disable)
@@ -57,13 +59,13 @@ INLINE void multiply_matrices(int32_t size, int32_t rhs_by_k) {
       const uint32_t k = (step + 1) * depth;
       const int has_next = step + 1 < w.last_step;
       if (has_next)
-        load_stage(&held, &lhs, &rhs, &w, t, k, thread, threads, rhs_by_k);
+        load_stage(&held, &lhs, &rhs, &w, t, k, thread, threads, layout);
       microkernel(lhs_panel, 0, lhs_panel, rhs_offset, acc, 0, &ring, 1, t.intrinsics_m,
                   t.intrinsics_n, kdl_gpu_mma_intrinsics_k, t.subgroups_m, t.subgroups_n,
                   (int32_t)subgroup, 0);
       if (has_next) /* to the stage that was multiplied before */
         store_stage(group_memory + ring.stage * stage_bytes, &held, &lhs, &rhs, &w, t, k, thread,
-                    threads, rhs_by_k);
+                    threads, layout);
       __gpu_sync_threads();
     }
     args = read_arguments();
@@ -74,18 +76,23 @@ INLINE void multiply_matrices(int32_t size, int32_t rhs_by_k) {
   }
 }
 
-/* The kernels for a size of the tile, by what lies by K in memory: "n" (nothing) or "b". */
+/* The kernels for a size of the tile, by what lies by K in memory: "n" (nothing), "a", "b" or
+ * "ab". */
 #define GROUP_ITEMS(kernel) KDL_GROUP_ITEMS(kernel)
-#define KERNEL(size, suffix, rhs_by_k)                                                             \
+#define KERNEL(size, suffix, layout)                                                               \
   GROUP_ITEMS(NAMED(size##suffix)) {                                                               \
     return (uint32_t)KDL_GPU_MMA_THREADS(microkernel_tile(size));                                  \
   }                                                                                                \
   __gpu_kernel void NAMED(size##suffix)(kdl_grid_constant_matmul args) {                           \
     (void)args;                                                                                    \
-    multiply_matrices(size, rhs_by_k);                                                             \
+    multiply_matrices(size, layout);                                                               \
   }
 #if HAS_BY_K
-#define KERNELS(size) KERNEL(size, n, 0) KERNEL(size, b, 1)
+#define KERNELS(size)                                                                              \
+  KERNEL(size, n, 0)                                                                               \
+  KERNEL(size, a, KDL_GPU_MMA_LHS_BY_K)                                                            \
+  KERNEL(size, b, KDL_GPU_MMA_RHS_BY_K)                                                            \
+  KERNEL(size, ab, KDL_GPU_MMA_LHS_BY_K | KDL_GPU_MMA_RHS_BY_K)
 #else
 #define KERNELS(size) KERNEL(size, n, 0)
 #endif
@@ -106,7 +113,7 @@ __gpu_kernel void NAMED(tiles)(__gpu_global gpu_tile *tiles) {
       found.columns = (uint32_t)KDL_GPU_MMA_COLUMNS(tile);
       found.depth = kdl_gpu_mma_panel_bytes / sizeof(element);
       found.threads = (uint32_t)KDL_GPU_MMA_THREADS(tile);
-      found.group_bytes = microkernel_group_bytes(size);
+      found.stage_bytes = (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
       found.subgroups = (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile);
       found.stages = microkernel_group_bytes(size) / (uint32_t)KDL_GPU_MMA_STAGE_BYTES(tile);
     }

@@ -125,14 +125,15 @@ void NAME(KDL_GPU_MMA_PARAMETERS(ELEMENT, ACC)) {
 /* ------------------------------------------------------------------------------------------ */
 /* Sizes                                                                                        */
 
-/* Two stages of the largest are the 64 KiB that a group may have on all of them. */
+/* Two stages of the largest are the 64 KiB that a group may have on all of them. Its subgroups are
+ * then two on each SIMD of gfx9: one multiplies while the other copies. */
 uint32_t SYMBOL(_tile)(int32_t size) {
-  const int32_t is_wide = kdl_gpu_mma_lanes == 64;
   switch (size) {
   case 0: /* 128 by 128 */
-    return is_wide ? KDL_GPU_MMA_TILE(4, 4, 2, 2, 0, 0) : KDL_GPU_MMA_TILE(2, 4, 4, 2, 0, 0);
+    return KDL_GPU_MMA_TILE(2, 4, 4, 2, 0, 0);
   case 1: /* 64 by 128 */
-    return is_wide ? KDL_GPU_MMA_TILE(2, 4, 2, 2, 0, 0) : KDL_GPU_MMA_TILE(2, 2, 2, 4, 0, 0);
+    return kdl_gpu_mma_lanes == 64 ? KDL_GPU_MMA_TILE(2, 4, 2, 2, 0, 0)
+                                   : KDL_GPU_MMA_TILE(2, 2, 2, 4, 0, 0);
   case 2: /* 64 by 64 */
     return KDL_GPU_MMA_TILE(2, 2, 2, 2, 0, 0);
   default:

@@ -93,33 +93,33 @@ INLINE void store_panel(__gpu_local uint8_t *panel, const chunk *held, uint32_t 
       continue;
     }
 #pragma clang loop unroll(full)
-    for (uint32_t j = 0; j < chunk_values; ++j) { /* values of 2 bytes: k, and k + 1 above it */
-      const uint32_t shift = 16 * (j % 2);
-      const uint32_t low = held[i][j / 2] >> shift & 0xffff;
-      const uint32_t high = held[i + 1][j / 2] >> shift & 0xffff;
-      *(__gpu_local uint32_t *)in_panel(panel, at.row + j, at.k * 2) = low | high << 16;
-    }
+    for (uint32_t j = 0; j < chunk_values; ++j) /* values of 2 bytes: k, and k + 1 above it */
+      *(__gpu_local uint32_t *)in_panel(panel, at.row + j, at.k * 2) = __builtin_amdgcn_perm(
+          held[i + 1][j / 2], held[i][j / 2], j % 2 ? 0x07060302 : 0x05040100);
   }
 }
 
 /* A panel of any strides, word by word. Neighbouring threads take neighbours in memory. */
 INLINE void copy_panel(__gpu_local uint8_t *panel, const operand *from, uint32_t row, uint32_t k,
                        uint32_t rows, uint32_t thread, uint32_t threads) {
-  enum { words = kdl_gpu_mma_panel_bytes / 4, word_values = 4 / sizeof(element) };
+  enum {
+    words = kdl_gpu_mma_panel_bytes / 4,
+    word_values = 4 / sizeof(element),
+    bits = 32 / word_values
+  };
   const uint32_t is_along_rows = from->row_stride == 1;
 #pragma clang loop unroll(disable)
   for (uint32_t i = thread; i < rows * words; i += threads) {
     const uint32_t r = is_along_rows ? i % rows : i / words;
     const uint32_t w = is_along_rows ? i / rows : i % words;
     const uint32_t at_row = row + r, at_k = k + w * word_values;
-    element values[word_values] = {0};
-    uint32_t word;
+    uint32_t word = 0;
 #pragma clang loop unroll(full)
-    for (uint32_t j = 0; j < word_values; ++j)
+    for (uint32_t j = 0; j < word_values; ++j) {
+      const int64_t at = (int64_t)at_row * from->row_stride + (int64_t)(at_k + j) * from->k_stride;
       if (at_row < from->rows && at_k + j < from->depth)
-        values[j] =
-            from->values[(int64_t)at_row * from->row_stride + (int64_t)(at_k + j) * from->k_stride];
-    __builtin_memcpy(&word, values, sizeof word);
+        word |= ((uint32_t)from->values[at] & (0xffffffffu >> (32 - bits))) << (bits * j);
+    }
     *(__gpu_local uint32_t *)in_panel(panel, r, 4 * w) = word;
   }
 }

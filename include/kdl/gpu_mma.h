@@ -63,9 +63,9 @@
 
 #ifdef __AMDGPU__
 #include <kdl/gpu_mma_amd.h>
-#undef KDL_GPU_MMA_LAYOUT
-#define KDL_GPU_MMA_LAYOUT KDL_GPU_MMA_AMD_LAYOUT
+#define KDL_GPU_MMA_UKERNEL KDL_UKERNEL KDL_UKERNEL_LAYOUT(KDL_GPU_MMA_AMD_LAYOUT)
 #else
+#define KDL_GPU_MMA_UKERNEL KDL_UKERNEL KDL_UKERNEL_LAYOUT(KDL_GPU_MMA_LAYOUT)
 enum {
   kdl_gpu_mma_fragment_rows = 16,
   kdl_gpu_mma_fragment_columns = 8,
@@ -131,8 +131,6 @@ typedef struct kdl_gpu_ring {
       int64_t rhs_offset, acc_type *acc_base, int64_t acc_offset, kdl_gpu_ring *ring,              \
       int32_t k_outer, int32_t intrinsics_m, int32_t intrinsics_n, int32_t intrinsics_k,           \
       int32_t subgroups_m, int32_t subgroups_n, int32_t subgroup, int32_t layout
-
-#define KDL_GPU_MMA_UKERNEL KDL_UKERNEL KDL_UKERNEL_LAYOUT(KDL_GPU_MMA_LAYOUT)
 
 #define KDL_GPU_MMA_DECLARE(name, element_type, acc_type)                                          \
   KDL_GPU_MMA_UKERNEL void name(KDL_GPU_MMA_PARAMETERS(element_type, acc_type));                   \

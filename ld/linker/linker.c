@@ -58,8 +58,10 @@ static kdl_status check_ukernel_signature(const ld_linker *linker, LLVMValueRef 
  * headers. */
 static const struct {
   const char *prefix, *layout;
-} layouts[] = {{"kdl_uk_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_MMA_LAYOUT},
-               {"kdl_uk_gpu_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_GPU_MMA_LAYOUT}};
+  bool is_for_amd;
+} layouts[] = {{"kdl_uk_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_MMA_LAYOUT, false},
+               {"kdl_uk_gpu_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_GPU_MMA_LAYOUT, false},
+               {"kdl_uk_gpu_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_GPU_MMA_AMD_LAYOUT, true}};
 
 static kdl_string layout_of(LLVMValueRef function) {
   const char *section = LLVMGetSection(function);
@@ -68,14 +70,14 @@ static kdl_string layout_of(LLVMValueRef function) {
 }
 
 /* The same parameter types may mean another layout of the operands: metadata marks the layout. */
-static kdl_status check_ukernel_layout(LLVMValueRef declared, LLVMValueRef defined,
-                                       const char *name) {
+static kdl_status check_ukernel_layout(const ld_linker *linker, LLVMValueRef declared,
+                                       LLVMValueRef defined, const char *name) {
   const size_t prefix = sizeof KDL_UKERNEL_LAYOUT_PREFIX - 1;
   kdl_string symbol = ld_value_name(defined);
   kdl_string wanted = layout_of(declared), found = layout_of(defined);
-  bool is_callers = wanted.length > 0;
+  const bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN, is_callers = wanted.length > 0;
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts && !is_callers; ++i) {
-    if (kdl_text_starts(symbol, layouts[i].prefix))
+    if (kdl_text_starts(symbol, layouts[i].prefix) && layouts[i].is_for_amd == is_amd)
       wanted = kdl_text_of(layouts[i].layout);
   }
   if (kdl_text_equal(wanted, found)) {
@@ -239,7 +241,7 @@ static kdl_status check_definition(const ld_linker *linker, LLVMModuleRef module
   if (!LLVMIsAFunction(declared) || !LLVMIsAFunction(defined))
     return check_constant_type(linker, declared, defined, name);
   KDL_TRY(check_ukernel_signature(linker, declared, defined, name));
-  return check_ukernel_layout(declared, defined, name);
+  return check_ukernel_layout(linker, declared, defined, name);
 }
 
 static kdl_status prepare_ukernels(ld_linker *linker, LLVMModuleRef module, image_choices *group,

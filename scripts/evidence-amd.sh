@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # evidence-amd.sh FOLDER [OUTPUT]: runs libkdl on AMD's own HIP and HSA runtimes, over GPUs that AMD's emulator presents (rocjitsu, in the
 # folder `emulation` of ROCm/rocm-systems on GitHub), and writes what came out to OUTPUT, by default bench/results/amd-emulated-DATE.txt:
-# conformance, example kernels, races on group memory, microkernels, the language's suite, math, MLIR's ROCDL pipeline, traces, several GPUs, what a program made itself, xnack, cooperative
+# conformance, example kernels, races on group memory, microkernels, products of matrices, the language's suite, math, MLIR's ROCDL pipeline, traces, several GPUs, what a program made itself, xnack, cooperative
 # launches, amdgcnspirv, a thinned program, the Python package, AddressSanitizer, and which of HIP's functions were called. Needs root, for
 # chroot and mounts in a namespace of its own; clang-22, ld.lld, gcc and python3; a build with the targets of `needed` below; and for the Python
 # package a wheel of this machine's /usr/bin/python3 in build/dist (KDL_BUILD=build PYTHON=/usr/bin/python3 scripts/wheel.sh).
@@ -183,6 +183,23 @@ ukernels() {
   local outcome=wrong
   ! grep -q '^arg2 = 32640 98176 163712 229248$' "$work/log" || outcome=right
   echo "$outcome, exit code $code, $took s"
+}
+
+# Products of matrices by MFMA and WMMA: microkernels linked into kdl-matmul.offload ahead of time, and what gpu_matmul_test computes with them.
+matmul() {
+  local config=$1 target=$2 kind kinds="f32_bf16 f32_f16 s32_s8"
+  case $target in gfx942) kinds="$kinds f32_e4m3fnuz" ;; gfx12*) kinds="$kinds f32_e4m3" ;; esac
+  if [ ! -e "$build/bin/gpu_matmul_test" ]; then
+    echo "== products of matrices, $target: not run: found no gpu_matmul_test"
+    return
+  fi
+  "$build/bin/kdl" link "$build/lib/kdl/kdl-matmul.offload" --for="hip:$target driver=6.4.0" -o "$work/matmul.offload"
+  for kind in $kinds; do
+    echo "== products of matrices, $kind, $target"
+    emulated "$config" "${LIMIT:-900}" KDL_LD=/nonexistent LD_PRELOAD="$sleeps" "$build/bin/gpu_matmul_test" "$work/matmul.offload" "$kind" --few --hip
+    excerpt 20 '^(FAILED|skipped|[0-9]+ checks)|fault|not implemented'
+    echo "exit code $code, $took s"
+  done
 }
 
 # The language's conformance suite: math by ocml, dynamic group memory, subgroups, atomics. Where the emulator aborts, it goes on behind the
@@ -477,7 +494,7 @@ make_configs
       conformance "$work/$config" "$target" ${more:+"$more"}
       [ -z "$generic" ] || conformance "$work/$config" "$generic"
     fi
-    for part in examples races ukernels language suites math mlir traces; do
+    for part in examples races ukernels matmul language suites math mlir traces; do
       ! runs_part $part || $part "$work/$config" "$target"
     done
   done <<EOF

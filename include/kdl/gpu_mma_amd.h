@@ -26,8 +26,8 @@
  * 16 * (n * intrinsics_n + j), and is kdl_gpu_mma_values numbers from
  * acc[kdl_gpu_mma_values * (i * intrinsics_n + j)] on.
  *
- * Values of 8 bits in f32_e4m3fnuz are those of gfx942: twice the bits' value of e4m3 is the
- * OCP's, 0x80 is not a number, and there is no negative zero.
+ * Values of f32_e4m3fnuz are those of gfx942: half of what the same bits are in f32_e4m3. 0x80 is
+ * not a number, and there is no negative zero.
  */
 #ifndef KDL_GPU_MMA_AMD_H
 #define KDL_GPU_MMA_AMD_H

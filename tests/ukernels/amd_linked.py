@@ -56,7 +56,7 @@ def words_of(what):
 
 
 def tiles_of(args, folder):
-    """The kernel that tells the tiles stores constants: [rows, columns, depth, work-items, bytes of a stage, other bytes, ..., stages, ...]."""
+    """The kernel that writes the tiles stores constants: [rows, columns, depth, work-items, bytes of a stage, other bytes, ..., stages, ...]."""
     file, _ = link(args, [f"kdl_gpu_matmul_{args.kind}_tiles"], "ir", folder)
     with open(file, encoding="utf-8") as opened:
         text = opened.read()

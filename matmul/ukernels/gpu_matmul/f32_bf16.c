@@ -12,7 +12,7 @@ enum { acc_is_integer = 0 };
 #define microkernel_role kdl_uk_gpu_mma_f32_bf16_role
 #define NAMED(suffix) kdl_gpu_matmul_f32_bf16_##suffix
 #ifdef __AMDGPU__
-#include "amd/gpu_matmul.h"
+#include "amd.h"
 #else
 #include "gpu_matmul.h"
 #endif

@@ -11,4 +11,4 @@ enum { acc_is_integer = 0 };
 #define microkernel_group_bytes kdl_uk_gpu_mma_f32_e4m3fnuz_group_bytes
 #define microkernel_role kdl_uk_gpu_mma_f32_e4m3fnuz_role
 #define NAMED(suffix) kdl_gpu_matmul_f32_e4m3fnuz_##suffix
-#include "amd/gpu_matmul.h"
+#include "amd.h"

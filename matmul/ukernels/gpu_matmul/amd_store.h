@@ -3,7 +3,7 @@
 #ifndef KDL_GPU_MATMUL_AMD_STORE_H
 #define KDL_GPU_MATMUL_AMD_STORE_H
 
-#include "../schedule.h"
+#include "schedule.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* Values                                                                                       */

@@ -4,7 +4,7 @@
 #ifndef KDL_GPU_MATMUL_AMD_COPY_H
 #define KDL_GPU_MATMUL_AMD_COPY_H
 
-#include "../schedule.h"
+#include "schedule.h"
 
 enum {
   chunk_bytes = 16,

@@ -2,10 +2,10 @@
 /*
  * Matrix multiplication on AMD's GPUs, for every type and target: the caller of the microkernels of
  * <kdl/gpu_mma_amd.h>. All subgroups of a group copy and multiply. What includes it defines the
- * same as for ../gpu_matmul.h, and the kernels have the same names and parameter.
+ * same as for gpu_matmul.h, and the kernels have the same names and parameter.
  */
-#include "copy.h"
-#include "store.h"
+#include "amd_copy.h"
+#include "amd_store.h"
 
 /* The launch gives its size. */
 extern __attribute__((aligned(kdl_gpu_mma_panel_align))) __gpu_local uint8_t group_memory[];

@@ -206,9 +206,14 @@ KDL_API kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue,
 KDL_API kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
                                      void *context);
 
-/* How many threads a launch on the host may use that has no limit, on a queue without one:
- * docs/launching.md has what decides. */
+/* How many threads a launch on the host may use that has no limit, on a queue without one, if this
+ * thread makes it: docs/launching.md has what decides. */
 KDL_API uint32_t kdl_host_thread_count(void);
+
+/* Limits the threads of launches and loops that this thread makes from now on and that have no
+ * other limit: for code that cannot pass one, as compiled loops. 0 removes the limit. Returns the
+ * one that was set before. */
+KDL_API uint32_t kdl_host_limit_threads(uint32_t threads);
 
 /* Launches an explicit grid. With a NULL `queue`, the device's own queue is used
  * (kdl_device_queue). Fails where the images of the ranking differ in block or tile, because a

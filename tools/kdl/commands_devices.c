@@ -108,11 +108,11 @@ const cli_command cli_command_run = {
     .name = "run",
     .usage = "kdl run FILE KERNEL --items=N|--grid=N [--block=N] [--shared=BYTES] [--arg=ARG]... "
              "[--const=NAME=VALUE]... [--device=DEVICE] [--image=SELECT]... [--dump=argN]... "
-             "[--check=argN:@FILE]... [--tolerance=REL[,ABS]] [--sanitize] [--repeat=N] [--time] "
-             "[--policy=POLICY] [--variant-tag=TAG]\n"
+             "[--check=argN:@FILE]... [--tolerance=REL[,ABS]] [--sanitize] [--threads=N] "
+             "[--repeat=N] [--time] [--policy=POLICY] [--variant-tag=TAG]\n"
              "kdl run --sequence=FILE [NAME] [--slot=NAME=ARG]... [--library=FILE]... "
              "[--device=DEVICE] [--dump=NAME]... [--check=NAME:@FILE]... [--tolerance=REL[,ABS]] "
-             "[--repeat=N] [--time] [--policy=POLICY] [--variant-tag=TAG]",
+             "[--threads=N] [--repeat=N] [--time] [--policy=POLICY] [--variant-tag=TAG]",
     .summary = "launch a kernel, or replay a recorded sequence",
     .details =
         "TYPE is i8 to i64, u8 to u64, f16, bf16, f32 or f64. INIT is zero, iota, a value for all "
@@ -154,6 +154,8 @@ const cli_command cli_command_run = {
              "interpret the kernel's OpenCL C with Oclgrind: races, barriers in divergent flow "
              "and accesses beyond buffers are errors, with their line; KDL_OCLGRIND names its "
              "library"},
+            {"threads", 0, CLI_ONCE, "N",
+             "on the CPU: run on N threads at most; default: as many as the process may have"},
             {"repeat", 0, CLI_ONCE, "N", "launch N times, on the same buffers"},
             {"time", 0, CLI_FLAG, NULL, "print the time of the launches, by the device's events"},
             {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},

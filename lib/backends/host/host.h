@@ -89,7 +89,7 @@ void kdl_host_group_memory_release(void *memory);
 #define KDL_HOST_LIMIT_GROUPS (UINT64_MAX / 2)
 
 /* Runs every group and returns when all are done; `total` is how many there are. At most `limit`
- * threads run them, this one included; 0: as many as the process has. */
+ * threads run them, this one included; 0: as many as the calling thread may have. */
 kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total, uint32_t limit);
 
 /* The limit of the queue's launches; 0: none. */

@@ -210,11 +210,9 @@ static kdl_status host_run_parallel(const kdl_host_work *work, uint64_t total, u
 }
 
 kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total, uint32_t limit) {
-  const kdl_host_thread_limits *limits = kdl_host_thread_limits_get();
-  unsigned all = limit ? limits->total : limits->unlimited;
-  unsigned most = limit && limit < all ? limit : all;
   bool is_missing;
-  if (total == 1 || most == 1)
+  unsigned all, most = total == 1 ? 1 : kdl_host_most_threads(limit, &all);
+  if (most == 1)
     return kdl_host_run_serial(work, total);
   void *shared = kdl_host_acquire_group_memory(work, &is_missing);
   if (is_missing)

@@ -190,6 +190,22 @@ const kdl_host_thread_limits *kdl_host_thread_limits_get(void) {
   return &process_limits;
 }
 
+static _Thread_local uint32_t calling_thread_limit;
+
+uint32_t kdl_host_limit_threads(uint32_t threads) {
+  uint32_t before = calling_thread_limit;
+  calling_thread_limit = threads;
+  return before;
+}
+
+unsigned kdl_host_most_threads(uint32_t limit, unsigned *out_all) {
+  const kdl_host_thread_limits *limits = kdl_host_thread_limits_get();
+  limit = limit ? limit : calling_thread_limit;
+  *out_all = limit ? limits->total : limits->unlimited;
+  return limit && limit < *out_all ? limit : *out_all;
+}
+
 uint32_t kdl_host_thread_count(void) {
-  return kdl_host_thread_limits_get()->unlimited;
+  unsigned all;
+  return kdl_host_most_threads(0, &all);
 }

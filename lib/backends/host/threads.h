@@ -35,6 +35,10 @@ void kdl_host_read_thread_limits(const char *root, kdl_host_thread_limits *out_l
 /* The same of this process, read once. */
 const kdl_host_thread_limits *kdl_host_thread_limits_get(void);
 
+/* How many threads a launch with that limit may have; 0: it has none, and that of the calling
+ * thread counts. *out_all is how many may run at once for all launches. */
+unsigned kdl_host_most_threads(uint32_t limit, unsigned *out_all);
+
 /* ------------------------------------------------------------------------------------------ */
 /* How many pay                                                                                 */
 

@@ -20,6 +20,9 @@
 // RUN: env KDL_HOST_THREADS=3 kdl-mlir run %t.mlir --entry-point-result=void \
 // RUN:   --shared-libs=%lib/libkdl_mlir_runtime.so,%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so \
 // RUN:   | FileCheck %s --check-prefix=NUMBERS
+// RUN: env KDL_HOST_THREADS=1 kdl-mlir run %t.mlir --entry-point-result=void \
+// RUN:   --shared-libs=%lib/libkdl_mlir_runtime.so,%llvm_lib/libmlir_runner_utils.so,%llvm_lib/libmlir_c_runner_utils.so \
+// RUN:   | FileCheck %s --check-prefix=NUMBERS
 // NUMBERS: sizes = [6, 8]
 // NUMBERS-NEXT: {{\[\[}}6, {{ *}}6, {{ *}}6,
 // NUMBERS-COUNT-5: [6, {{ *}}6, {{ *}}6,

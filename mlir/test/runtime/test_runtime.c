@@ -3,6 +3,9 @@
  * binds slots, launches, and one device is selected for all. */
 #include "runtime_support.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 static void slots_are_bound_by_the_first_launch(void **state) {
   (void)state;
   host_library lib = make_library(mark_rows, 1);
@@ -69,6 +72,33 @@ static void launches_that_fail_tell_why(void **state) {
   launch(&missing, NULL, &desc, KDL_ARGS(&out, &n));
   assert_string_equal(last_error, "launch of @kernels::@absent: its library is not registered");
   free_rows(&lib);
+}
+
+static atomic_uint elsewhere;
+
+static void note_thread(void *caller, uint64_t index) {
+  (void)index;
+  for (volatile int i = 0; i < 20000; ++i) /* so long that threads join */
+    ;
+  atomic_fetch_add(&elsewhere, !pthread_equal(*(const pthread_t *)caller, pthread_self()));
+}
+
+static unsigned iterations_elsewhere(void) {
+  pthread_t self = pthread_self();
+  atomic_store(&elsewhere, 0);
+  for (int i = 0; i < 20; ++i)
+    kdl_mlir_parallel(100, note_thread, &self);
+  return atomic_load(&elsewhere);
+}
+
+static void loops_keep_to_the_limit_of_the_caller(void **state) {
+  (void)state;
+  setenv("KDL_HOST_THREADS", "3", 1);
+  assert_int_equal(kdl_host_limit_threads(1), 0);
+  assert_int_equal(iterations_elsewhere(), 0);
+  assert_int_equal(kdl_host_limit_threads(0), 1);
+  assert_true(iterations_elsewhere() > 0);
+  assert_no_error();
 }
 
 static void other_versions_are_refused(void **state) {
@@ -195,6 +225,9 @@ static const struct CMUnitTest host_tests[] = {
     TEST(launches_that_fail_tell_why),         TEST(other_versions_are_refused),
     TEST(devices_cannot_be_changed_in_use),
 };
+static const struct CMUnitTest thread_tests[] = {
+    TEST(loops_keep_to_the_limit_of_the_caller),
+};
 static const struct CMUnitTest constructor_tests[] = {
     TEST(constructors_touch_no_driver),
 };
@@ -214,9 +247,13 @@ static const struct CMUnitTest environment_tests[] = {
 #define TWO_GPUS FAKE_GPU "; cuda:sm_90 driver=13.0 memory=32MiB"
 
 static const machine machines[] = {
-    MACHINE("host", NULL, host_tests),         MACHINE("constructors", FAKE_GPU, constructor_tests),
-    MACHINE("refusal", NULL, refusal_tests),   MACHINE("sharing", FAKE_GPU, sharing_tests),
-    MACHINE("number", TWO_GPUS, number_tests), MACHINE("environment", TWO_GPUS, environment_tests),
+    MACHINE("host", NULL, host_tests),
+    MACHINE("threads", NULL, thread_tests),
+    MACHINE("constructors", FAKE_GPU, constructor_tests),
+    MACHINE("refusal", NULL, refusal_tests),
+    MACHINE("sharing", FAKE_GPU, sharing_tests),
+    MACHINE("number", TWO_GPUS, number_tests),
+    MACHINE("environment", TWO_GPUS, environment_tests),
 };
 
 int main(int argc, char **argv) {

@@ -242,6 +242,52 @@ static void sequences_have_limits(void **state) {
   assert_true(holds_with(6, a_sequence_has_limits));
 }
 
+static void count_a_while(void *context, uint64_t index) {
+  (void)context, (void)index;
+  for (volatile int i = 0; i < 20000; ++i)
+    ;
+}
+
+/* So many iterations that every thread pays. */
+static bool loop_times(int times) {
+  bool is_right = true;
+  for (int i = 0; is_right && i < times; ++i)
+    is_right = kdl_host_parallel(200, count_a_while, NULL) == KDL_OK;
+  return is_right;
+}
+
+static void *loop_without_limit(void *context) {
+  return kdl_host_thread_count() == 4 && loop_times(10) ? context : NULL;
+}
+
+static bool a_thread_has_its_limit(void) {
+  kdl_queue *three = queue_with(3);
+  CHECK(three && kdl_host_thread_count() == 4);
+  CHECK(kdl_host_limit_threads(1) == 0 && kdl_host_thread_count() == 1);
+  CHECK(loop_times(10) && launch_times(5, NULL, 0));
+  CHECK(sleeping_threads(0).count == 0);
+  CHECK(kdl_host_limit_threads(2) == 1 && kdl_host_thread_count() == 2);
+  CHECK(loop_times(10) && launch_times(5, NULL, 0));
+  CHECK(sleeping_threads(1).count == 1);
+  CHECK(launch_times(10, three, 0)); /* limits of a queue and of a launch count more */
+  CHECK(sleeping_threads(2).count == 2);
+  pthread_t other;
+  void *result = NULL;
+  CHECK(pthread_create(&other, NULL, loop_without_limit, &made) == 0);
+  CHECK(pthread_join(other, &result) == 0 && result);
+  CHECK(sleeping_threads(3).count == 3);
+  CHECK(kdl_host_limit_threads(1000) == 2 && kdl_host_thread_count() == 4);
+  CHECK(kdl_host_limit_threads(0) == 1000 && kdl_host_thread_count() == 4);
+  kdl_queue_destroy(three);
+  return true;
+}
+
+/* For loops that are compiled into a program, as kdl-mlir's are. */
+static void calling_threads_have_limits(void **state) {
+  (void)state;
+  assert_true(holds_with(4, a_thread_has_its_limit));
+}
+
 static bool bind_to_one_cpu(void) {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -481,6 +527,7 @@ int main(void) {
       cmocka_unit_test(many_threads_are_handed_a_launch),
       cmocka_unit_test(queues_have_limits),
       cmocka_unit_test(sequences_have_limits),
+      cmocka_unit_test(calling_threads_have_limits),
       cmocka_unit_test(a_process_of_one_cpu_has_no_other_threads),
       cmocka_unit_test(omp_num_threads_counts_where_nothing_else_is_said),
       cmocka_unit_test(a_forked_process_keeps_to_limits),

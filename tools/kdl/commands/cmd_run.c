@@ -89,6 +89,27 @@ static kdl_status parse_repeat(const cli_args *args, job *asked) {
   return KDL_OK;
 }
 
+enum { limit_threads = 1024 }; /* as of KDL_HOST_THREADS */
+
+static kdl_status parse_threads(const cli_args *args, uint32_t *out_threads) {
+  const char *words = cli_args_value(args, "threads");
+  size_t at = 0;
+  *out_threads = 0;
+  if (!words)
+    return KDL_OK;
+  kdl_string text = kdl_text_of(words);
+  if (!kdl_text_parse_number(text, &at, out_threads) || at != text.length || *out_threads == 0 ||
+      *out_threads > limit_threads)
+    return kdl_fail(KDL_BAD_CALL, "--threads: bad value '%s': use 1 to %d", words, limit_threads);
+  return KDL_OK;
+}
+
+kdl_status cli_run_queue(const cli_args *args, kdl_device *device, kdl_queue **out_queue) {
+  kdl_queue_opts opts = {.size = sizeof opts};
+  KDL_TRY(parse_threads(args, &opts.threads));
+  return kdl_queue_create(device, &opts, out_queue);
+}
+
 static kdl_status parse_tolerance(const cli_args *args, cli_tolerance *out_tolerance) {
   const char *words = cli_args_value(args, "tolerance");
   return words ? cli_tolerance_parse(words, out_tolerance) : KDL_OK;
@@ -250,7 +271,7 @@ static kdl_status find_run_kernel(job *asked, kdl_library *lib, const kdl_select
   KDL_TRY(device ? kdl_device_find(device, &asked->device)
                  : kdl_device_for(lib, name, opts, &asked->device));
   KDL_TRY(kdl_sym(lib, asked->device, name, opts, &asked->kernel));
-  return kdl_queue_create(asked->device, NULL, &asked->queue);
+  return cli_run_queue(asked->args, asked->device, &asked->queue);
 }
 
 /* Only the images of --image take part. */

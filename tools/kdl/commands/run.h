@@ -62,6 +62,9 @@ void cli_sanitizer_end(cli_sanitizer *sanitizer);
 
 /* ------------------------------------------------------------------------------------------ */
 
+/* A queue with the limit of --threads. */
+kdl_status cli_run_queue(const cli_args *args, kdl_device *device, kdl_queue **out_queue);
+
 /* --sequence: replays a recorded sequence `repeat` times, with slots bound from the command line.
  * `tolerance` is that of --check, NULL for the types' defaults. */
 kdl_status cli_run_sequence(const cli_args *args, size_t repeat, const cli_tolerance *tolerance);

@@ -86,7 +86,7 @@ static kdl_status open_sequence(job *asked, const kdl_select_opts *select) {
   opts.library_count = asked->library_count;
   KDL_TRY(kdl_sequence_open(asked->input.lib, asked->device, &opts, &asked->sequence));
   KDL_TRY(kdl_sequence_device(asked->sequence, &asked->device));
-  KDL_TRY(kdl_queue_create(asked->device, NULL, &asked->queue));
+  KDL_TRY(cli_run_queue(asked->args, asked->device, &asked->queue));
   return read_slots(asked);
 }
 

@@ -119,6 +119,9 @@ PyObject *py_no_new(PyTypeObject *type, PyObject *args, PyObject *keywords);
 /* A text of libkdl or of a driver: bytes that are not UTF-8 become \xNN. */
 PyObject *py_text(const char *text);
 
+/* The limit of threads in an argument; NULL and None: 0. False with the exception set. */
+bool py_thread_limit(PyObject *object, uint32_t *out_threads);
+
 /* A number of bytes for PyArg_Parse's "O&", into a uint64_t: OverflowError if it does not fit. */
 int py_byte_count(PyObject *object, void *out_count);
 

@@ -268,10 +268,11 @@ enum {
   key_queue,
   key_cooperative,
   key_cluster,
+  key_threads,
   key_count
 };
-static const char *const launch_names[] = {"items", "grid",        "block",   "shared",
-                                           "queue", "cooperative", "cluster", NULL};
+static const char *const launch_names[] = {"items",       "grid",    "block",   "shared", "queue",
+                                           "cooperative", "cluster", "threads", NULL};
 
 static bool shape_from(PyObject *const keys[key_count], py_shape *out_shape) {
   bool by_items = keys[key_items] != NULL;
@@ -279,18 +280,18 @@ static bool shape_from(PyObject *const keys[key_count], py_shape *out_shape) {
     PyErr_SetString(PyExc_TypeError, "launch() takes either items or grid");
     return false;
   }
-  if (by_items &&
-      (keys[key_block] || keys[key_shared] || keys[key_cooperative] || keys[key_cluster])) {
-    PyErr_SetString(
-        PyExc_TypeError,
-        "launch(): block, shared, cooperative and cluster go with grid, not with items");
+  if (by_items && (keys[key_block] || keys[key_shared] || keys[key_cooperative] ||
+                   keys[key_cluster] || keys[key_threads])) {
+    PyErr_SetString(PyExc_TypeError, "launch(): block, shared, cooperative, cluster and threads go "
+                                     "with grid, not with items");
     return false;
   }
   if (by_items)
     return items_from(keys[key_items], out_shape);
   uint64_t shared = 0;
   if (!grid_from(keys[key_grid], keys[key_block], keys[key_cluster], out_shape) ||
-      (keys[key_shared] && !unsigned_from(keys[key_shared], UINT32_MAX, "shared", &shared)))
+      (keys[key_shared] && !unsigned_from(keys[key_shared], UINT32_MAX, "shared", &shared)) ||
+      !py_thread_limit(keys[key_threads], &out_shape->desc.threads))
     return false;
   out_shape->desc.shared = (uint32_t)shared;
   int cooperative = keys[key_cooperative] ? PyObject_IsTrue(keys[key_cooperative]) : 0;
@@ -417,11 +418,13 @@ static PyMethodDef methods[] = {
     {"launch", (PyCFunction)(void (*)(void))kernel_launch, METH_FASTCALL | METH_KEYWORDS,
      "launch($self, *arguments, items=None, grid=None, block=None, shared=0, queue=None, "
      "cooperative=False, "
-     "cluster=None)\n--\n\nLaunches the kernel over so many work-items, or with a grid of groups."},
+     "cluster=None, threads=None)\n--\n\nLaunches the kernel over so many work-items, or with a "
+     "grid of groups."},
     {"prepare", (PyCFunction)(void (*)(void))kernel_prepare, METH_FASTCALL | METH_KEYWORDS,
      "prepare($self, *arguments, items=None, grid=None, block=None, shared=0, queue=None, "
      "cooperative=False, "
-     "cluster=None)\n--\n\nThe launch as an object to be called often: its arguments are converted "
+     "cluster=None, threads=None)\n--\n\nThe launch as an object to be called often: its arguments "
+     "are converted "
      "now."},
     {"info", kernel_info, METH_NOARGS,
      "info($self)\n--\n\nWhat runs when the kernel is launched, as a dict. Loads it."},

@@ -39,6 +39,39 @@ int py_byte_count(PyObject *object, void *out_count) {
   return !PyErr_Occurred();
 }
 
+bool py_thread_limit(PyObject *object, uint32_t *out_threads) {
+  *out_threads = 0;
+  if (!object || object == Py_None)
+    return true;
+  PyObject *integer = PyNumber_Index(object);
+  int overflow = 0;
+  long long count = integer ? PyLong_AsLongLongAndOverflow(integer, &overflow) : -1;
+  bool is_wrong = integer && (overflow < 0 || (!overflow && count < 1));
+  if (is_wrong)
+    PyErr_Format(PyExc_ValueError, "threads: found %R, expected a number from 1 on", integer);
+  *out_threads = overflow || count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+  bool ok = integer && !is_wrong;
+  Py_XDECREF(integer);
+  return ok;
+}
+
+static PyObject *module_limit_threads(PyObject *module, PyObject *limit) {
+  (void)module;
+  uint32_t threads;
+  if (!py_thread_limit(limit, &threads))
+    return NULL;
+  uint32_t before = kdl_host_limit_threads(threads);
+  if (before)
+    return PyLong_FromUnsignedLong(before);
+  Py_RETURN_NONE;
+}
+
+static PyObject *module_thread_count(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return PyLong_FromUnsignedLong(kdl_host_thread_count());
+}
+
 static PyObject *module_version(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
@@ -47,6 +80,12 @@ static PyObject *module_version(PyObject *module, PyObject *unused) {
 
 static PyMethodDef functions[] = {
     {"version", module_version, METH_NOARGS, "version()\n--\n\nThe version of libkdl, as '0.1.0'."},
+    {"limit_threads", module_limit_threads, METH_O,
+     "limit_threads(threads, /)\n--\n\nLimits the threads of the CPU that run a launch of the "
+     "calling thread without another limit; None: no limit. Returns the limit before."},
+    {"thread_count", module_thread_count, METH_NOARGS,
+     "thread_count()\n--\n\nHow many threads of the CPU run a launch of the calling thread, at "
+     "most."},
     {NULL, NULL, 0, NULL},
 };
 

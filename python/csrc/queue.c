@@ -138,10 +138,13 @@ bool py_queue_from(PyObject *object, kdl_device *device, kdl_queue **out_queue) 
 /* Queues                                                                                       */
 
 static PyObject *queue_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"device", "native", "priority", NULL};
-  PyObject *where, *native = Py_None;
+  static char *names[] = {"device", "native", "priority", "threads", NULL};
+  PyObject *where, *native = Py_None, *limit = NULL;
   int priority = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Oi:Queue", names, &where, &native, &priority))
+  uint32_t threads = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OiO:Queue", names, &where, &native, &priority,
+                                   &limit) ||
+      !py_thread_limit(limit, &threads))
     return NULL;
   kdl_device *device;
   void *handle = NULL;
@@ -149,7 +152,8 @@ static PyObject *queue_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     return NULL;
   kdl_queue *queue;
   kdl_status status;
-  Py_BEGIN_ALLOW_THREADS kdl_queue_opts opts = {.size = sizeof opts, .priority = priority};
+  Py_BEGIN_ALLOW_THREADS kdl_queue_opts opts = {
+      .size = sizeof opts, .priority = priority, .threads = threads};
   status = native == Py_None ? kdl_queue_create(device, &opts, &queue)
                              : kdl_queue_adopt(device, handle, &queue);
   Py_END_ALLOW_THREADS if (status != KDL_OK) return py_raise(status);
@@ -214,8 +218,10 @@ static PyGetSetDef queue_properties[] = {
 
 static PyType_Slot queue_slots[] = {
     {Py_tp_doc,
-     "Queue(device, native=None, priority=0)\n--\n\nA queue of a device; with native, one around a "
-     "stream of other code: a handle, or an object with __cuda_stream__."},
+     "Queue(device, native=None, priority=0, threads=None)\n--\n\nA queue of a device; with "
+     "native, "
+     "one around a stream of other code: a handle, or an object with __cuda_stream__. threads: how "
+     "many at most run a launch on the CPU."},
     {Py_tp_new, queue_new},
     {Py_tp_dealloc, queue_destroy},
     {Py_tp_methods, queue_methods},

@@ -25,6 +25,9 @@ an object with __cuda_stream__, or a driver's handle. A launch with any other ar
 kernel.sync() waits for. An array with __dlpack__ gets the queue, so that earlier work on it completes first. The arguments of a
 launch must live until it is done; a sequence holds what it recorded.
 
+THREADS. On the CPU, threads= of launch with grid=, of kdl.Queue and of kdl.matmul limits the threads that run a launch;
+kdl.limit_threads limits those of all launches of the calling thread, and kdl.thread_count() returns how many there are at most.
+
 MATRICES. kdl.matmul(a, b) multiplies NumPy arrays on the CPU; kdl.PackedMatrix(b) is packed once for repeated products.
 
 ERRORS are exceptions, all derived from kdl.Error: str() is the full message, status is libkdl's and code the driver's own number.
@@ -33,7 +36,8 @@ ERRORS are exceptions, all derived from kdl.Error: str() is the full message, st
 from typing import Optional as _Optional
 
 from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Error, Event, FileAccessError, Kernel, NoMatchError,
-                   NoMemoryError, Queue, Sequence, UnsupportedError, device, devices, version)
+                   NoMemoryError, Queue, Sequence, UnsupportedError, device, devices, limit_threads,
+                   thread_count, version)
 from ._kdl import devices_refresh as _devices_refresh
 from ._library import Explanation, Image, Library, Reason, Verdict, Writer, open
 from ._archive import Archive
@@ -45,8 +49,8 @@ __version__ = version()
 __all__ = [
     "Archive", "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
     "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "PackedMatrix", "Queue", "Reason",
-    "Report", "Sequence", "UnsupportedError", "Verdict", "Writer", "check", "compile", "device", "devices", "matmul",
-    "matmul_library", "open", "refresh", "run_command", "thin", "trace", "trace_report", "version",
+    "Report", "Sequence", "UnsupportedError", "Verdict", "Writer", "check", "compile", "device", "devices", "limit_threads",
+    "matmul", "matmul_library", "open", "refresh", "run_command", "thin", "thread_count", "trace", "trace_report", "version",
 ]
 
 

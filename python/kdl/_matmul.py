@@ -79,7 +79,7 @@ class PackedMatrix:
         self._name = _name_of(matrix, bits)
         if matrix.ndim != 2:
             raise ValueError(f"matmul: b: found {matrix.ndim} dimensions, expected 2")
-        self._packed = _kernels(self._name, _units()).pack(_plain(np, matrix, self._name))
+        self._packed = _kernels(self._name, _kdl.thread_count()).pack(_plain(np, matrix, self._name))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -137,11 +137,11 @@ def _at_once(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) 
 
 
 def _count(threads: int | None) -> int:
-    """The number of threads: at most those of the CPU."""
+    """The number of threads that the kernels divide their work for: what the process has, unless there is a limit."""
     count = operator.index(threads or 0)
     if count < 0:
         raise ValueError(f"matmul: threads: found {count}, expected a number from 1 on")
-    return min(count, _units()) or _units()
+    return min(count, _units()) or _kdl.thread_count()
 
 
 def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads: int | None = None) -> Any:
@@ -149,7 +149,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads:
 
     Of float32, float16 and bfloat16 (the package ml_dtypes) the result is float32, of int8 it is int32. a may have any number of
     dimensions, b one or two. bits="bfloat16": arrays of uint16 are the bits of bfloat16. out: an array for the result. threads: how many
-    at most; by default as many as the CPU runs. Other Python threads can run in between."""
+    at most; by default kdl.thread_count(). Other Python threads can run in between."""
     np = _numpy()
     count = _count(threads)
     result = _at_once(np, a, b, out, bits, count)

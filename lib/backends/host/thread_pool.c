@@ -89,7 +89,8 @@ static struct {
   _Alignas(64) atomic_uint_least64_t asleep[bitmap_words];
 
   atomic_int caller; /* the CPU where a launch was last shared; -1: not known */
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .caller = -1};
+  int first_caller;  /* and where the first was */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .caller = -1, .first_caller = -1};
 
 /* Whether this thread has a part in a job: what it launches meanwhile it runs alone. */
 static _Thread_local bool is_in_job;
@@ -115,6 +116,7 @@ static void host_create_pool(void) {
   pool.workers = aligned_alloc(_Alignof(worker), size);
   if (pool.workers)
     memset(pool.workers, 0, size);
+  pool.first_caller = sched_getcpu();
   kdl_fork_tell(host_pool_after_fork);
 }
 
@@ -340,7 +342,16 @@ static void host_sleep(worker *self, unsigned number) {
   host_clear_bit(pool.asleep, number);
 }
 
-/* On the CPUs that were counted: the thread that made this one may have been bound to one since. */
+/* To its place, of the CPUs that were counted: the thread that made this one may have been bound to
+ * one since. */
+static void host_bind_thread(unsigned number) {
+  const kdl_host_thread_limits *limits = kdl_host_thread_limits_get();
+  const kdl_host_place *place = kdl_host_place_of(kdl_host_places_get(), pool.first_caller, number);
+  const cpu_set_t *set = place ? &place->cpus : limits->has_cpu_set ? &limits->cpu_set : NULL;
+  if (set)
+    (void)sched_setaffinity(0, sizeof *set, set);
+}
+
 static void *host_pool_thread(void *number_of) {
   unsigned number = (unsigned)(uintptr_t)number_of;
   worker *self = &pool.workers[number];
@@ -348,8 +359,7 @@ static void *host_pool_thread(void *number_of) {
   char name[16];
   snprintf(name, sizeof name, "kdl-worker-%u", (number + 1) % KDL_HOST_MAX_THREADS);
   pthread_setname_np(pthread_self(), name);
-  if (limits->has_cpu_set)
-    (void)sched_setaffinity(0, sizeof limits->cpu_set, &limits->cpu_set);
+  host_bind_thread(number);
   thread_affinity affinity = {.caller = -1};
   bool recent = false; /* whether there was work a moment ago */
   is_in_job = true;
@@ -546,11 +556,27 @@ static void host_settle(job *of) {
 
 /* ------------------------------------------------------------------------------------------ */
 
+/* How fast the thread at that position is, to the others. */
+static unsigned host_weight(const kdl_host_places *places, const job *of, unsigned position) {
+  if (places->count < 2)
+    return 1;
+  int caller = atomic_load_explicit(&pool.caller, memory_order_relaxed);
+  const kdl_host_place *place =
+      position == 0 ? kdl_host_place_with(places, caller)
+                    : kdl_host_place_of(places, pool.first_caller, of->workers[position]);
+  return place ? place->capacity : KDL_HOST_FULL_CAPACITY;
+}
+
 static void host_divide_groups(job *of, uint64_t first, uint64_t total) {
+  const kdl_host_places *places = kdl_host_places_get();
+  unsigned weights = 0, before = 0;
   of->share_count = of->claimed < max_shares ? of->claimed : max_shares;
+  for (unsigned i = 0; i < of->share_count; ++i)
+    weights += host_weight(places, of, i);
   for (unsigned i = 0; i < of->share_count; ++i) {
-    uint64_t begin = kdl_host_share_begin(total, of->share_count, i);
-    of->shares[i].end = kdl_host_share_begin(total, of->share_count, i + 1);
+    uint64_t begin = kdl_host_share_begin(total, weights, before);
+    before += host_weight(places, of, i);
+    of->shares[i].end = kdl_host_share_begin(total, weights, before);
     atomic_init(&of->shares[i].next, begin < first ? first : begin);
   }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Threads of the host: how many there may be, how many pay for a launch, and the pool that has
- * them. thread_count.c, thread_plan.c, thread_costs.c and thread_pool.c; run.c uses them for
- * launches.
+ * them. thread_count.c, thread_places.c, thread_plan.c, thread_costs.c and thread_pool.c; run.c
+ * uses them for launches.
  */
 #ifndef KDL_BACKENDS_HOST_THREADS_H
 #define KDL_BACKENDS_HOST_THREADS_H
@@ -40,6 +40,37 @@ const kdl_host_thread_limits *kdl_host_thread_limits_get(void);
 unsigned kdl_host_most_threads(uint32_t limit, unsigned *out_all);
 
 /* ------------------------------------------------------------------------------------------ */
+/* Where they run                                                                               */
+
+enum { KDL_HOST_MAX_PLACES = 64, KDL_HOST_FULL_CAPACITY = 1024 };
+
+/* The CPUs of a NUMA node that are equally fast, as far as Linux knows. */
+typedef struct kdl_host_place {
+  cpu_set_t cpus;
+  unsigned cpu_count;
+  unsigned node;
+  unsigned kind;     /* 1: a core of the slow kind whose capacity is not known */
+  unsigned capacity; /* how fast, of KDL_HOST_FULL_CAPACITY */
+} kdl_host_place;
+
+typedef struct kdl_host_places {
+  unsigned count;
+  kdl_host_place places[KDL_HOST_MAX_PLACES]; /* by node, the fast ones of a node first */
+} kdl_host_places;
+
+/* Of the CPUs in `allowed`. `root` is "", or a folder with `sys` in it. */
+void kdl_host_read_places(const char *root, const cpu_set_t *allowed, kdl_host_places *out_places);
+
+/* Of this process, read once. */
+const kdl_host_places *kdl_host_places_get(void);
+
+/* Where a CPU is; NULL: not known. */
+const kdl_host_place *kdl_host_place_with(const kdl_host_places *places, int cpu);
+
+/* Where thread `number` of the pool of a thread on that CPU runs; NULL: anywhere. */
+const kdl_host_place *kdl_host_place_of(const kdl_host_places *places, int caller, unsigned number);
+
+/* ------------------------------------------------------------------------------------------ */
 /* How many pay                                                                                 */
 
 /* What sharing a launch takes. Those of threads that are awake come first, of those that sleep
@@ -73,7 +104,8 @@ static inline double kdl_host_least_shared_ns(double enter_ns, double begin_ns) 
 unsigned kdl_host_threads_that_pay(const kdl_host_costs *costs, unsigned awake, double work_ns,
                                    unsigned most);
 
-/* The first group of share `i` of `count`; that of share `count` is `total`. */
+/* The first group of share `i` of `count`; that of share `count` is `total`. Also of shares with
+ * weights, whose sum is `count`, behind those whose sum is `i`. */
 uint64_t kdl_host_share_begin(uint64_t total, unsigned count, unsigned i);
 
 /* How many of the groups that are left in a share a thread takes next. */

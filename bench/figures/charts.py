@@ -252,6 +252,36 @@ def matmul_threads(data):
     return out
 
 
+THREAD_PEERS = (("kdl", "libkdl", "kdl"), ("openmp", "OpenMP", "offload"), ("torch", "PyTorch", "cudart"), ("onednn", "oneDNN", "cuda"),
+                ("pocl", "PoCL", "system"), ("intel", "Intel's OpenCL", "part"), ("roofline", "limit of the machine", "driver"))
+THREAD_ROWS = (("triad small", "triad of 64 Ki numbers"), ("triad large", "triad of 16 Mi numbers"), ("stencil small", "stencil of 64 Ki numbers"),
+               ("compute large", "64 multiplications and additions for each of 1 Mi numbers"), ("group_stencil large", "stencil with barriers, 1024 by 1024"),
+               ("gemm large", "matrix product of 1024 by 1024, f32"), ("gemm_bf16 large", "matrix product of 1024 by 1024, bf16"))
+
+
+def threads(data):
+    out = Drawing("Kernels by number of threads", f"{data['machine']['cpu']}, {data['machine']['cpus']} virtual CPUs; kdl bench scale --threads=powers. "
+                  "Time of a launch; both axes are logarithmic.")
+    medians = {row["name"]: row["median"] for row in data["figures"]}
+    curves = {curve["name"]: curve for curve in data["curves"]}
+    shown = [peer for peer in THREAD_PEERS if any(f"scale/{row}/{peer[0]}" in curves for row, _ in THREAD_ROWS)]
+    out.keys([(kind, title) for _, title, kind in shown])
+    for row, words in THREAD_ROWS:
+        series = [(title, kind, [(p["at"], medians[p["figure"]]) for p in curves[f"scale/{row}/{name}"]["points"]])
+                  for name, title, kind in shown if f"scale/{row}/{name}" in curves]
+        values = [y for _, _, points in series for _, y in points]
+        xs = [x for x, _ in series[0][2]]
+        out.y += 12
+        out.text(MARGIN, out.y + 8, words, "name")
+        out.y += 18
+        plot = Plot(out, (min(xs) * 0.9, max(xs) * 1.1), (min(values) * 0.8, max(values) * 1.25), 150)
+        plot.grid(xs, [v * e for e in powers(plot.ys[0] / 10, plot.ys[1]) for v in (1, 2, 5) if plot.ys[0] < v * e < plot.ys[1]],
+                  lambda x: f"{x:g}", "threads")
+        for title, kind, points in series:
+            plot.curve(points, kind, title)
+    return out
+
+
 # ---- bytes and kernels --------------------------------------------------------------------------
 
 def thin(data):

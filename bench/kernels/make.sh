@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# make.sh KDL FOLDER [TARGETS]: the kernels that `kdl bench kernels` measures: those of examples/kernels and bench/barriers, compiled
+# make.sh KDL FOLDER [TARGETS]: the kernels that `kdl bench kernels` measures: those of examples/kernels, bench/barriers and scale.c, compiled
 # by kdl cc, and the same in plain C, compiled for the CPU of this machine by the same Clang. nvcc.sh adds those of nvcc.
 set -eu
 kdl=$1 folder=$2
@@ -13,7 +13,7 @@ case $(uname -m) in
 esac
 targets=${3:-$targets}
 mkdir -p "$folder"
-for source in "$root"/examples/kernels/*.c "$root/bench/barriers/kernels.c"; do
+for source in "$root"/examples/kernels/*.c "$root/bench/barriers/kernels.c" "$here/scale.c"; do
   name=$(basename "$source" .c)
   case $source in */barriers/*) name=barriers ;; esac
   "$kdl" cc "$source" --targets="$targets" --flag=-include --flag="$root/tests/examples/mark.h" -o "$folder/$name.offload"
@@ -24,3 +24,4 @@ plain() {
 }
 plain c -fopenmp-simd
 plain openmp -fopenmp || echo "make.sh: no OpenMP runtime for $clang (Debian: libomp-22-dev): threads are measured without plain C" >&2
+cp "$here/torch_products.py" "$folder/"

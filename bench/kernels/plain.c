@@ -23,6 +23,34 @@ KERNEL(saxpy) {
     y[i] += 2.0f * x[i];
 }
 
+KERNEL(triad) {
+  const float *restrict x = buffers[0], *restrict y = buffers[1];
+  float *restrict z = buffers[2];
+#pragma omp parallel for simd
+  for (uint32_t i = 0; i < n; ++i)
+    z[i] = x[i] + 2.0f * y[i];
+}
+
+KERNEL(stencil) {
+  const float *restrict x = buffers[0];
+  float *restrict y = buffers[1];
+#pragma omp parallel for simd
+  for (uint32_t i = 0; i < n; ++i)
+    y[i] = 0.25f * (x[i] + 2.0f * x[i + 1] + x[i + 2]);
+}
+
+KERNEL(compute) {
+  const float *restrict x = buffers[0];
+  float *restrict y = buffers[1];
+#pragma omp parallel for simd
+  for (uint32_t i = 0; i < n; ++i) {
+    float start = x[i], value = start;
+    for (uint32_t step = 0; step < 64; ++step)
+      value = value * 0.5f + start;
+    y[i] = value;
+  }
+}
+
 KERNEL(reduce) {
   const float *x = buffers[0];
   float *total = buffers[1], sum = 0;

@@ -53,6 +53,44 @@ assert all(run["notes"][who + " ran"] == "opencl-c" for who in there & {"pocl", 
 print("smoke.sh: beside", sorted(there), "without", missing)
 END
 
+# Curves over threads, with the limits of the machine; a peer that dies or is missing is a line.
+mkdir torch
+cat > torch/torch.py <<'END'
+"""As much of PyTorch as torch_products.py takes."""
+import contextlib, itertools
+float32, bfloat16, __version__ = "f32", "bf16", "0 (a test)"
+inference_mode = contextlib.nullcontext
+set_num_threads = lambda count: None
+equal = lambda a, b: a.rows == b.rows
+class Matrix:
+    def __init__(self, rows): self.rows = rows
+    def to(self, dtype): return self
+    double = lambda self: self
+    def __getitem__(self, part): return Matrix(self.rows[part])
+    def __matmul__(self, other): return Matrix([[sum(x * y for x, y in zip(row, column)) for column in zip(*other.rows)] for row in self.rows])
+def randint(low, high, shape):
+    numbers = itertools.cycle(range(low, high))
+    return Matrix([[next(numbers) for _ in range(shape[1])] for _ in range(shape[0])])
+def empty(rows, columns, dtype): return Matrix([])
+def mm(a, b, out): out.rows = (a @ b).rows
+END
+PYTHONPATH=$work/torch "$kdl" bench scale "$folder" --threads=1,all --sizes=tiny --blocks=2 --peers=openmp,torch --json=scale.json > scale.txt
+grep -q '^by threads' scale.txt || fail "scale: $(cat scale.txt)"
+python3 - <<'END'
+import json
+run = json.load(open("scale.json"))
+kernels = ["group_stencil", "triad", "stencil", "compute", "gemm", "gemm_bf16"]
+curves = {c["name"]: [p["at"] for p in c["points"]] for c in run["curves"]}
+for name in kernels:
+    peer = "torch" if name.startswith("gemm") else "openmp"
+    for who in ("kdl", peer) + ("roofline",) * (name == "compute"):
+        assert len(curves[f"scale/{name} tiny/{who}"]) == 2, (name, who, curves)
+assert run["suite"] == "scale-threads" and "GFLOP/s" in run["notes"]["roofline 1"] and run["notes"]["torch"] == "PyTorch 0 (a test)", run["notes"]
+assert not run["skipped"], run["skipped"]
+END
+KDL_BENCH_PYTHON=false "$kdl" bench scale "$folder" --threads=1 --sizes=tiny --blocks=2 --kernels=gemm --json=gone.json > /dev/null
+grep -q '"what": "torch"' gone.json || fail "a peer that ends: $(cat gone.json)"
+
 # An interrupt ends it with what there is.
 status=0
 timeout --foreground --preserve-status -s INT 2 "$kdl" bench kernels "$folder" --sizes=tiny --threads=1 --blocks=1000 --peers=openmp \

@@ -60,6 +60,11 @@ kdl_status cli_bench_print_matmul(const bench_results *results);
 kdl_status cli_bench_kernels(const cli_args *args, size_t blocks, int pin, bench_results *results);
 kdl_status cli_bench_print_kernels(const bench_results *results);
 
+/* kdl bench scale [FOLDER] --threads, with the options of kernels; its tables. */
+kdl_status cli_bench_scale_threads(const cli_args *args, size_t blocks, int pin,
+                                   bench_results *results);
+kdl_status cli_bench_print_scale_threads(const bench_results *results);
+
 /* Tables of figures called SUITE/.../ROW/WHO: a row for each, our time, and what peers take. */
 typedef struct cli_bench_ratios {
   const char *row;       /* the title of the first column */
@@ -80,7 +85,7 @@ const bench_comparison *cli_bench_ratio_to(const bench_results *results, const b
 /* The next word of a list with commas; false after the last. */
 bool cli_bench_next_word(const char **list, char *word, size_t size);
 
-/* "1,all", by default that. */
+/* "1,all", by default that; "powers" is 1, 2, 4, ... and all. */
 kdl_status cli_bench_parse_threads(const char *list, unsigned cpus, uint32_t *threads, size_t limit,
                                    size_t *out_count);
 

@@ -18,6 +18,13 @@ bool cli_bench_next_word(const char **list, char *word, size_t size) {
   return true;
 }
 
+static kdl_status add_count(uint32_t count, uint32_t *threads, size_t limit, size_t *out_count) {
+  if (*out_count == limit)
+    return kdl_fail(KDL_BAD_CALL, "--threads: too many values: use at most %zu", limit);
+  threads[(*out_count)++] = count;
+  return KDL_OK;
+}
+
 kdl_status cli_bench_parse_threads(const char *list, unsigned cpus, uint32_t *threads, size_t limit,
                                    size_t *out_count) {
   char word[32];
@@ -26,14 +33,20 @@ kdl_status cli_bench_parse_threads(const char *list, unsigned cpus, uint32_t *th
   list = list ? list : most > 1 ? "1,all" : "1";
   while (cli_bench_next_word(&list, word, sizeof word)) {
     char *end = word;
+    if (strcmp(word, "powers") == 0) {
+      for (unsigned power = 1; power < most; power *= 2)
+        KDL_TRY(add_count(power, threads, limit, out_count));
+      KDL_TRY(add_count(most, threads, limit, out_count));
+      continue;
+    }
     bool all = strcmp(word, "all") == 0;
     unsigned long count = all ? most : strtoul(word, &end, 10);
     if (!all && (*word < '0' || *word > '9' || *end || !count || count > most))
-      return kdl_fail(KDL_BAD_CALL, "--threads: bad value '%s': use 1 to %u, or all", word, most);
-    if (*out_count == limit)
-      return kdl_fail(KDL_BAD_CALL, "--threads: too many values: use at most %zu", limit);
-    threads[(*out_count)++] = (uint32_t)count;
+      return kdl_fail(KDL_BAD_CALL, "--threads: bad value '%s': use 1 to %u, all or powers", word,
+                      most);
+    KDL_TRY(add_count((uint32_t)count, threads, limit, out_count));
   }
-  return *out_count ? KDL_OK
-                    : kdl_fail(KDL_BAD_CALL, "--threads: missing value: use 1 to %u, or all", most);
+  return *out_count
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_CALL, "--threads: missing value: use 1 to %u, all or powers", most);
 }

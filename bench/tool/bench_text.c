@@ -291,6 +291,8 @@ kdl_status cli_bench_print(const bench_results *results) {
     return cli_bench_print_matmul(results);
   if (strcmp(results->suite, "kernels") == 0)
     return cli_bench_print_kernels(results);
+  if (strcmp(results->suite, "scale-threads") == 0)
+    return cli_bench_print_scale_threads(results);
   if (results->figure_count)
     status = results->check_count || strcmp(results->suite, "launch") == 0 ? print_layers(results)
                                                                            : print_figures(results);

@@ -35,6 +35,7 @@ static const suite suites[] = {
 /* Those that are measured next to other libraries, with options of their own. */
 static const suite matmul = {"matmul", 0, NULL};
 static const suite kernels = {"kernels", 0, NULL};
+static const suite scale_threads = {"scale-threads", 0, NULL}; /* scale with --threads */
 #define SUITE_NAMES                                                                                \
   "layers, cold, launch, open, select, scale, sequence, matmul, kernels, compare or page"
 
@@ -237,10 +238,13 @@ static kdl_status run_with_peers(const cli_args *args, const suite *what, bench_
   int pin = BENCH_PIN_ANY;
   KDL_TRY(reject_options(args, what, others, 2));
   KDL_TRY(reject_options(args, what, what == &matmul ? not_matmul : not_kernels, 2));
+  typedef kdl_status run_function(const cli_args *args, size_t blocks, int pin, bench_results *to);
+  run_function *run = what == &matmul    ? cli_bench_matmul
+                      : what == &kernels ? cli_bench_kernels
+                                         : cli_bench_scale_threads;
   KDL_TRY(parse_number_option(args, "blocks", most_blocks, default_beside_blocks, &blocks));
   KDL_TRY(parse_pin(args, &pin));
-  kdl_status status =
-      (what == &matmul ? cli_bench_matmul : cli_bench_kernels)(args, blocks, pin, results);
+  kdl_status status = run(args, blocks, pin, results);
   bench_progress_end();
   results->interrupted = bench_was_interrupted();
   return status;
@@ -311,9 +315,9 @@ static kdl_status measure_suite(const cli_args *args, const suite *what, bench_r
   process_save_environment();
   results->machine.pinned = -1;
   bench_machine_describe(&results->machine);
-  KDL_TRY((what == &matmul || what == &kernels ? run_with_peers
-           : what->run                         ? run_plain_suite
-                                               : run_dispatch)(args, what, results));
+  KDL_TRY((what->modes ? run_dispatch
+           : what->run ? run_plain_suite
+                       : run_with_peers)(args, what, results));
   bench_machine_finish(&results->machine);
   bench_results_finish(results);
   if (results->no_memory)
@@ -349,6 +353,8 @@ static int run_bench(const cli_args *args) {
                                args->operand_count - 1);
   }
   const suite *what = find_suite(name);
+  if (what && what->run == suite_scale && cli_args_has(args, "threads"))
+    what = &scale_threads;
   return what ? run_suite(args, what) : cli_report_status(unknown_suite(name));
 }
 

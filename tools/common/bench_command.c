@@ -13,6 +13,8 @@ const cli_command cli_command_bench = {
         "kdl bench kernels [FOLDER] [--device=host|cuda:N] [--kernels=NAME,...] "
         "[--sizes=tiny|small|large,...] [--threads=N|all,...] [--peers=PEER,...] [--blocks=N] "
         "[--pin=CPU|none]\n"
+        "kdl bench scale [FOLDER] --threads=N|all|powers,... [--kernels=NAME,...] "
+        "[--sizes=tiny|small|large,...] [--peers=PEER,...] [--blocks=N]\n"
         "kdl bench compare OLD.json NEW.json [--strict]\n"
         "kdl bench page RESULTS.json... --html=FILE",
     .summary = "measure the cost of each layer of a dispatch",
@@ -24,7 +26,10 @@ const cli_command cli_command_bench = {
         "measures matrix multiplication, of FILE or of the library that comes with libkdl, "
         "compared with oneDNN, OpenBLAS and the peak of the CPU. kernels measures the example "
         "kernels and those with barriers, of FOLDER or of the build tree, compared with other "
-        "compilers and runtimes. compare compares two JSON files; page makes the page of --html "
+        "compilers and runtimes. scale with --threads measures kernels and products over the "
+        "number "
+        "of threads, compared with others and with the limits of the machine. compare compares two "
+        "JSON files; page makes the page of --html "
         "from one or several. All but compare write --json, --html, --folded, --trace and --lnt; "
         "one of them may be '-', standard output, which then has nothing else. Ctrl-C prints the "
         "results so far, and returns 130.",
@@ -37,8 +42,8 @@ const cli_command cli_command_bench = {
             {"peers", 0, CLI_ONCE, "PEER,...",
              "what to compare with: driver, driver-library, liboffload, cudart, mlir on CUDA; "
              "opencl on OpenCL; plain, omp on the host; for matmul onednn, openblas; for kernels "
-             "pocl, intel, openmp on the host, nvcc on CUDA; default: all that are installed, "
-             "without mlir; a named peer that is missing is an error"},
+             "pocl, intel, openmp on the host, nvcc on CUDA; for scale also onednn, torch; default: "
+             "all that are installed, without mlir; a named peer that is missing is an error"},
             {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
             {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},
             {"blocks", 0, CLI_ONCE, "N",
@@ -51,7 +56,9 @@ const cli_command cli_command_bench = {
             {"shapes", 0, CLI_ONCE, "MxNxK,...",
              "matmul: the sizes, M by K times K by N; default: squares from 64 to 2048, narrow and "
              "odd ones"},
-            {"threads", 0, CLI_ONCE, "N|all,...", "matmul, kernels: how many; default 1,all"},
+            {"threads", 0, CLI_ONCE, "N|all|powers,...",
+             "matmul, kernels: how many; default 1,all; scale: curves over them; powers: 1, 2, 4 "
+             "... all"},
             {"weights", 0, CLI_ONCE, "packed|plain,...",
              "matmul: packed (beforehand), plain (packed in each run); default: both"},
             {"kernels", 0, CLI_ONCE, "NAME,...", "kernels: some of them; default: all"},

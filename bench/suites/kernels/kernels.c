@@ -23,10 +23,12 @@
 #include <unistd.h>
 
 const kernels_peer kernels_peers[KERNELS_PEERS] = {
-    {"pocl", false, "the same source as OpenCL C, by PoCL"},
-    {"intel", false, "the same source as OpenCL C, by Intel's OpenCL for CPUs"},
-    {"openmp", false, "the same algorithm in plain C with OpenMP SIMD"},
-    {"nvcc", true, "the same kernel in CUDA C++, by nvcc"},
+    {"pocl", false, false, "the same source as OpenCL C, by PoCL"},
+    {"intel", false, false, "the same source as OpenCL C, by Intel's OpenCL for CPUs"},
+    {"openmp", false, false, "the same algorithm in plain C with OpenMP SIMD"},
+    {"nvcc", true, false, "the same kernel in CUDA C++, by nvcc"},
+    {"onednn", false, true, "products of matrices by oneDNN"},
+    {"torch", false, true, "products of matrices by PyTorch"},
 };
 
 enum { most_members = KERNELS_PEERS + 1, settings_limit = 6 };
@@ -36,6 +38,7 @@ typedef struct {
   const char *name;
   process *at;    /* NULL: it is not there */
   uint32_t index; /* among those of the process */
+  bool of_products;
   uint64_t repeats;
 } member;
 
@@ -47,6 +50,7 @@ typedef struct {
   member members[most_members]; /* kdl is the first */
   size_t member_count;
   char prefix[32]; /* "kernels/1 thread" */
+  uint32_t threads;
 } group;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -93,10 +97,13 @@ static bool end_process(process *p) {
   return ok;
 }
 
-/* A member that fails is left out from here on, for a kernel or for good. */
-static kdl_status skip_member(group *g, const member *m, const char *kernel, const char *why) {
+/* A member that fails is left out from here on, for a kernel or, with NULL, for good. kdl may lack
+ * products, where nothing links their kernels. */
+static kdl_status skip_member(group *g, const member *m, const kernels_case *of, const char *why) {
   char what[64];
-  if (m == g->members || g->request->required)
+  const char *kernel = of ? of->name : "";
+  bool is_required = m == g->members ? !of || of->library : g->request->required;
+  if (is_required)
     return kdl_fail(KDL_DEVICE, "%s: %s%s%s", m->name, kernel, *kernel ? ": " : "", why);
   snprintf(what, sizeof what, "%s%s%s", m->name, *kernel ? "/" : "", kernel);
   bench_skip_add(g->results, what, why);
@@ -110,7 +117,7 @@ static kdl_status drop_member(group *g, member *m) {
       g->members[i].at = NULL;
   }
   const char *why = end_process(gone) ? "its process ended" : peer_error();
-  return skip_member(g, m, "", why);
+  return skip_member(g, m, NULL, why);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -171,7 +178,7 @@ static kdl_status receive_greetings(group *g, process *p, size_t first, size_t c
       continue;
     }
     m->at = NULL;
-    status = skip_member(g, m, "", said.text);
+    status = skip_member(g, m, NULL, said.text);
   }
   if (!g->request->on_gpu)
     kill(p->id, SIGSTOP);
@@ -186,7 +193,8 @@ static kdl_status start_processes(group *g, uint32_t threads) {
   for (size_t i = 0; i < KERNELS_PEERS; ++i) {
     if (!(request->peers & 1u << i))
       continue;
-    g->members[g->member_count++] = (member){.name = kernels_peers[i].name};
+    g->members[g->member_count++] =
+        (member){.name = kernels_peers[i].name, .of_products = kernels_peers[i].of_products};
     size_t length = strlen(together);
     snprintf(together + length, sizeof together - length, ",%s", kernels_peers[i].name);
   }
@@ -219,7 +227,7 @@ static kdl_status run_command(group *g, member *m, const kernels_case *what, uin
   if (!send_command(g, m, &command, &said))
     return drop_member(g, m);
   if (!said.good)
-    return skip_member(g, m, what->name, said.text);
+    return skip_member(g, m, what, said.text);
   if (!repeats && *said.text) {
     char key[32];
     snprintf(key, sizeof key, "%s ran", m->name);
@@ -245,6 +253,30 @@ static kdl_status calibrate_member(group *g, member *m, const kernels_case *what
   return status;
 }
 
+/* A point of each member's curve, and what the machine could do. */
+static void add_to_curves(group *g, const kernels_case *what, uint32_t n, const cases_run *said,
+                          const bench_run *run) {
+  static double ratios[KDL_BENCH_LIMIT_BLOCKS];
+  const char *row = strrchr(said->prefix, '/') + 1;
+  char name[BENCH_NAME], ours[BENCH_NAME];
+  for (size_t i = 0; i < said->count; ++i) {
+    snprintf(name, sizeof name, "scale/%s/%s", row, said->cases[i].name);
+    bench_curve_point(g->results, bench_curve_add(g->results, name, "threads"), g->threads,
+                      cases_figure(said, g->results, i));
+  }
+  double ns = g->request->roofline_ns(g->request->machine, g->threads, what, n);
+  if (ns <= 0)
+    return;
+  snprintf(name, sizeof name, "%s/roofline", said->prefix);
+  snprintf(ours, sizeof ours, "%s/kdl", said->prefix);
+  size_t figure = bench_figure_add(g->results, name, &ns, 1, 0);
+  for (size_t i = 0; i < run->blocks; ++i)
+    ratios[i] = ns / run->ns[0][i];
+  bench_comparison_add(g->results, name, ours, ratios, run->blocks);
+  snprintf(name, sizeof name, "scale/%s/roofline", row);
+  bench_curve_point(g->results, bench_curve_add(g->results, name, "threads"), g->threads, figure);
+}
+
 /* All members that have it, in interleaved blocks. */
 static kdl_status measure_kernel(group *g, const kernels_case *what, const char *size, uint32_t n) {
   static bench_run run;
@@ -253,16 +285,21 @@ static kdl_status measure_kernel(group *g, const kernels_case *what, const char 
   member *taking[most_members];
   size_t count = 0, done = 0;
   kdl_status status = KDL_OK;
-  snprintf(prefix, sizeof prefix, "%s/%s/%s", g->prefix, size, what->name);
+  if (g->request->roofline_ns)
+    snprintf(prefix, sizeof prefix, "%s/%s %s", g->prefix, what->name, size);
+  else
+    snprintf(prefix, sizeof prefix, "%s/%s/%s", g->prefix, size, what->name);
   bench_progress(prefix, 0, 1);
   for (size_t i = 0; i < g->member_count && status == KDL_OK; ++i) {
     member *m = &g->members[i];
-    if (!m->at)
+    if (!m->at || (m != g->members && m->of_products != !what->library))
       continue;
     status = calibrate_member(g, m, what, n);
     if (m->repeats) {
       cases[count] = (bench_case){.name = m->name};
       taking[count++] = m;
+    } else if (m == g->members) {
+      return status; /* there is nothing to compare with */
     }
   }
   bool whole = true;
@@ -284,6 +321,8 @@ static kdl_status measure_kernel(group *g, const kernels_case *what, const char 
   cases_add_figures(&said, &run, g->results);
   for (size_t i = 1; i < count; ++i)
     cases_compare(&said, &run, i, 0, g->results);
+  if (g->request->roofline_ns)
+    add_to_curves(g, what, n, &said, &run);
   return KDL_OK;
 }
 
@@ -316,7 +355,9 @@ kdl_status suite_kernels(const kernels_request *request, bench_results *results)
     if (request->on_gpu)
       snprintf(g.prefix, sizeof g.prefix, "kernels/gpu");
     else
-      snprintf(g.prefix, sizeof g.prefix, "kernels/%u thread%s", threads, threads > 1 ? "s" : "");
+      snprintf(g.prefix, sizeof g.prefix, "%s/%u thread%s",
+               request->roofline_ns ? "scale" : "kernels", threads, threads > 1 ? "s" : "");
+    g.threads = threads;
     /* Threads inherit the CPU, so that several are not pinned. */
     if (threads > 1 || request->on_gpu)
       bench_machine_unpin();

@@ -7,17 +7,23 @@
 #include "measure/results.h"
 #include "suites/kernels/kernels_cases.h"
 
-enum { KERNELS_PEERS = 4, KERNELS_THREADS = 8 };
+enum { KERNELS_PEERS = 6, KERNELS_THREADS = 12 };
 
 /* Who else there is; "kdl" is not among them. */
 typedef struct kernels_peer {
   const char *name;
-  bool on_gpu; /* CUDA; else the host */
+  bool on_gpu;      /* CUDA; else the host */
+  bool of_products; /* it multiplies matrices, and nothing else */
   const char *what;
 } kernels_peer;
 extern const kernels_peer kernels_peers[KERNELS_PEERS];
 
 typedef struct kernels_request {
+  /* NULL, or how long a problem would take at the limits of the machine, in ns; 0: not known. Then
+   * figures are called scale/THREADS/KERNEL SIZE/WHO, and make curves over the threads. */
+  double (*roofline_ns)(const void *machine, uint32_t threads, const kernels_case *what,
+                        uint32_t n);
+  const void *machine;
   const char *folder;  /* as bench/kernels/make.sh makes it */
   const char *program; /* the folder of the program */
   const char *device;  /* "host", "cuda:0" */
@@ -39,6 +45,16 @@ kdl_status suite_kernels(const kernels_request *request, bench_results *results)
 
 /* What a process of it runs: `kdl bench child kernels FOLDER DEVICE PEER,... THREADS`. */
 int kernels_child(const char *folder, const char *device, const char *peers, const char *threads);
+
+/* kdl bench scale --threads: curves over the threads, with what the machine could do. */
+kdl_status suite_scale_threads(kernels_request *request, bench_results *results);
+
+/* How many operations, and bytes of memory, a problem takes; 0: not known. */
+double kernels_operations(const kernels_case *what, uint32_t n);
+double kernels_bytes(const kernels_case *what, uint32_t n);
+
+/* Whether it takes longer to compute than to read and write. */
+bool kernels_computes(const kernels_case *what, uint32_t n);
 
 /* ------------------------------------------------------------------------------------------ */
 /* What the process is told, and what it answers                                                */

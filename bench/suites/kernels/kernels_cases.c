@@ -174,6 +174,42 @@ static void make_square(uint32_t n, kernels_problem *p) {
   pass_argument(p, -1, n);
 }
 
+static void make_triad(uint32_t n, kernels_problem *p) {
+  p->items = kdl_extent1(n);
+  add_floats(p, n, 7, 1);
+  add_floats(p, n, 7, 1);
+  add_result(p, (size_t)n * sizeof(float));
+  pass_buffers(p);
+  pass_argument(p, -1, n);
+}
+
+/* Of `n` results and some elements more. */
+static void make_map(uint32_t n, uint32_t more, kernels_problem *p) {
+  p->items = kdl_extent1(n);
+  add_floats(p, (size_t)n + more, 7, 1);
+  add_result(p, (size_t)n * sizeof(float));
+  pass_buffers(p);
+  pass_argument(p, -1, n);
+}
+
+static void make_line(uint32_t n, kernels_problem *p) {
+  make_map(n, 2, p);
+}
+
+static void make_compute(uint32_t n, kernels_problem *p) {
+  make_map(n, 0, p);
+}
+
+/* bf16 is the upper half of f32. */
+static void make_bf16_product(uint32_t n, kernels_problem *p) {
+  make_product(n, p);
+  for (size_t i = 0; i < 2 && p->buffers[i]; ++i) {
+    uint16_t *halves = p->buffers[i];
+    for (size_t k = 0; k < (size_t)n * n; ++k)
+      halves[k] = halves[2 * k + 1];
+  }
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* What is right                                                                                */
 
@@ -198,6 +234,30 @@ static double saxpy_error(const kernels_problem *p, const void *result) {
   error_stats d = {0, 0};
   for (size_t i = 0; i < p->n; ++i)
     accumulate_error(&d, z[i], 2.0 * x[i] + y[i]);
+  return relative_error(&d);
+}
+
+static double triad_error(const kernels_problem *p, const void *result) {
+  const float *x = p->buffers[0], *y = p->buffers[1], *z = result;
+  error_stats d = {0, 0};
+  for (size_t i = 0; i < p->n; ++i)
+    accumulate_error(&d, z[i], x[i] + 2.0 * y[i]);
+  return relative_error(&d);
+}
+
+static double line_error(const kernels_problem *p, const void *result) {
+  const float *x = p->buffers[0], *y = result;
+  error_stats d = {0, 0};
+  for (size_t i = 0; i < p->n; ++i)
+    accumulate_error(&d, y[i], 0.25 * (x[i] + 2.0 * x[i + 1] + x[i + 2]));
+  return relative_error(&d);
+}
+
+static double compute_error(const kernels_problem *p, const void *result) {
+  const float *x = p->buffers[0], *y = result;
+  error_stats d = {0, 0};
+  for (size_t i = 0; i < p->n; ++i)
+    accumulate_error(&d, y[i], 2.0 * x[i]);
   return relative_error(&d);
 }
 
@@ -255,6 +315,28 @@ static double product_error(const kernels_problem *p, const void *result) {
       double sum = 0;
       for (size_t i = 0; i < p->n; ++i)
         sum += (double)a[row * p->n + i] * b[i * p->n + column];
+      accumulate_error(&d, c[row * p->n + column], sum);
+    }
+  }
+  return relative_error(&d);
+}
+
+static float widen_bf16(uint16_t half) {
+  uint32_t bits = (uint32_t)half << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static double bf16_product_error(const kernels_problem *p, const void *result) {
+  const uint16_t *a = p->buffers[0], *b = p->buffers[1];
+  const float *c = result;
+  error_stats d = {0, 0};
+  for (size_t row = 0; row < p->n; row = next_row(row, p->n)) {
+    for (size_t column = 0; column < p->n; ++column) {
+      double sum = 0;
+      for (size_t i = 0; i < p->n; ++i)
+        sum += (double)widen_bf16(a[row * p->n + i]) * widen_bf16(b[i * p->n + column]);
       accumulate_error(&d, c[row * p->n + column], sum);
     }
   }
@@ -455,6 +537,32 @@ const kernels_case kernels_cases[] = {
      {64, 256, 8 K},
      make_square,
      stencil_error,
+     0},
+    {"triad", "scale", "triad", {4 K, 64 K, 16 M}, {4 K, 64 K, 64 M}, make_triad, triad_error, 0},
+    {"stencil",
+     "scale",
+     "stencil",
+     {4 K, 64 K, 16 M},
+     {4 K, 64 K, 64 M},
+     make_line,
+     line_error,
+     1e-7},
+    {"compute",
+     "scale",
+     "compute",
+     {4 K, 64 K, 1 M},
+     {4 K, 64 K, 64 M},
+     make_compute,
+     compute_error,
+     1e-7},
+    {"gemm", NULL, NULL, {32, 256, 1 K}, {32, 256, 1 K}, make_product, product_error, 0},
+    {"gemm_bf16",
+     NULL,
+     NULL,
+     {32, 256, 1 K},
+     {32, 256, 1 K},
+     make_bf16_product,
+     bf16_product_error,
      0},
 };
 const size_t kernels_case_count = sizeof kernels_cases / sizeof *kernels_cases;

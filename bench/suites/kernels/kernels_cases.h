@@ -29,7 +29,7 @@ typedef struct kernels_problem {
 
 typedef struct kernels_case {
   const char *name;    /* in figures, in plain C and in CUDA C++ */
-  const char *library; /* FOLDER/LIBRARY.offload */
+  const char *library; /* FOLDER/LIBRARY.offload; NULL: a product of matrices by libraries */
   const char *kernel;  /* in it */
   /* By size, "tiny", "small", "large": elements, rows, or the side of a square. */
   uint32_t on_cpu[KERNELS_SIZES], on_gpu[KERNELS_SIZES];
@@ -42,6 +42,9 @@ typedef struct kernels_case {
 extern const char *const kernels_sizes[KERNELS_SIZES];
 extern const kernels_case kernels_cases[];
 extern const size_t kernels_case_count;
+
+/* The first so many are those of `kdl bench kernels`; the others are for `kdl bench scale`. */
+enum { KERNELS_USUAL = 14 };
 
 /* False when out of memory. */
 bool kernels_problem_make(const kernels_case *of, uint32_t n, kernels_problem *out_problem);

@@ -4,9 +4,10 @@
  * says. Every image has a kernel `mark` that writes down what it was compiled for, so that what is
  * measured is known to be the code that it is said to be.
  */
-#include "suites/kernels/kernels.h"
+#include "suites/kernels/kernels_product.h"
 
 #include "measure/harness.h"
+#include "peers/gemm.h"
 #include "peers/peer.h"
 #include "suites/process.h"
 #include "support/base/error.h"
@@ -37,6 +38,9 @@ typedef struct {
   kdl_kernel *kernel;
   kdl_buffer buffers[KERNELS_BUFFERS];
   c_function *function;
+  kernels_product product; /* of matrices */
+  bool is_product;
+  uint32_t threads;
 } runner;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -69,8 +73,18 @@ static kdl_status open_plain(runner *r, const char *threads) {
   return r->object ? KDL_OK : kdl_fail(KDL_UNSUPPORTED, "%s", dlerror());
 }
 
-static kdl_status open_runner(runner *r, const char *device, const char *threads) {
+static kdl_status open_onednn(void) {
+  const char *problem = gemm_onednn.open();
+  return problem ? kdl_fail(KDL_UNSUPPORTED, "%s", problem) : KDL_OK;
+}
+
+static kdl_status open_runner(runner *r, const char *device, const char *threads, int channel) {
   kdl_status status = KDL_OK;
+  r->threads = (uint32_t)strtoul(threads, NULL, 10);
+  if (strcmp(r->name, "torch") == 0)
+    return kernels_product_exec_torch(r->folder, threads, channel);
+  if (strcmp(r->name, "onednn") == 0)
+    return open_onednn();
   if (strcmp(r->name, "openmp") == 0)
     return open_plain(r, threads);
   if (strcmp(r->name, "pocl") == 0)
@@ -87,6 +101,10 @@ static void describe_runner(const runner *r, char *text, size_t size) {
     snprintf(text, size, "%s", kdl_device_spec_text(r->device));
     return;
   }
+  if (!r->object) {
+    snprintf(text, size, "%s", gemm_onednn.title);
+    return;
+  }
   const char *const *compiler = dlsym(r->object, "kdl_bench_compiler");
   snprintf(text, size, "%s", compiler ? *compiler : "plain C");
 }
@@ -98,6 +116,7 @@ static void release_runner(runner *r) {
   for (size_t i = 0; i < KERNELS_BUFFERS && r->device; ++i)
     kdl_free(&r->buffers[i]);
   memset(r->buffers, 0, sizeof r->buffers);
+  kernels_product_free(&r->product);
   kdl_close(r->library);
   r->library = NULL;
   kernels_problem_free(&r->problem);
@@ -114,7 +133,9 @@ static kdl_status run_repeats(const runner *r, uint64_t repeats) {
   kdl_args args = {p->argument_count, pointers, NULL};
   kdl_status status = KDL_OK;
   for (uint64_t i = 0; i < repeats && status == KDL_OK; ++i) {
-    if (r->function)
+    if (r->is_product)
+      status = kernels_product_run(&r->product);
+    else if (r->function)
       r->function(p->buffers, p->n);
     else
       status = kdl_launch_items(r->kernel, r->queue, p->items, args);
@@ -180,24 +201,25 @@ static kdl_status load_plain(runner *r, const kernels_case *what) {
   return symbol ? KDL_OK : kdl_fail(KDL_NO_MATCH, "it has no %s", name);
 }
 
-/* The first launch, whose result is compared. Plain C works in the problem's own memory, so that
- * the comparison is with another copy of what it started from. */
+/* The first launch, whose result is compared. Plain C and products work in the problem's own
+ * memory, so that the comparison is with another copy of what it started from. */
 static kdl_status launch_first(runner *r, const kernels_case *what) {
   kernels_problem *p = &r->problem, before = *p;
+  bool is_in_place = r->function || r->is_product;
   void *result = malloc(p->bytes[p->result]);
-  if (!result || (r->function && !kernels_problem_make(what, p->n, &before))) {
+  if (!result || (is_in_place && !kernels_problem_make(what, p->n, &before))) {
     free(result);
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %s", what->name);
   }
   kdl_status status = run_repeats(r, 1);
-  if (status == KDL_OK && r->function)
+  if (status == KDL_OK && is_in_place)
     memcpy(result, p->buffers[p->result], p->bytes[p->result]);
   else if (status == KDL_OK)
     status = kdl_read(r->queue, result, &r->buffers[p->result], 0, p->bytes[p->result]);
   if (status == KDL_OK && r->queue)
     status = kdl_sync(r->queue);
   double apart = status == KDL_OK ? what->max_error(&before, result) : 0;
-  if (r->function)
+  if (is_in_place)
     kernels_problem_free(&before);
   free(result);
   return status != KDL_OK || apart <= what->tolerance
@@ -212,7 +234,11 @@ static kdl_status prepare_command(runner *r, const kernels_command *command,
   release_runner(r);
   if (!kernels_problem_make(what, command->n, &r->problem))
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %s", what->name);
-  kdl_status status = r->device ? load_device(r, what, found) : load_plain(r, what);
+  r->is_product = !what->library;
+  kdl_status status = r->is_product ? kernels_product_prepare(r->folder, r->queue, r->threads, what,
+                                                              &r->problem, &r->product)
+                      : r->device   ? load_device(r, what, found)
+                                    : load_plain(r, what);
   return status == KDL_OK ? launch_first(r, what) : status;
 }
 
@@ -256,7 +282,7 @@ int kernels_child(const char *folder, const char *device, const char *peers, con
     snprintf(names[count], sizeof names[count], "%.*s", (int)length, peers);
     runners[count] = (runner){.name = names[count], .folder = folder};
     kernels_reply reply = {.ns = 0};
-    kdl_status status = open_runner(&runners[count], device, threads);
+    kdl_status status = open_runner(&runners[count], device, threads, channel);
     if (status == KDL_OK)
       describe_runner(&runners[count], reply.text, sizeof reply.text);
     send_reply(channel, status, &reply);

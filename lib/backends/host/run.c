@@ -145,14 +145,22 @@ static unsigned host_threads_that_pay(double work_ns, uint64_t groups, unsigned 
 /* A launch that takes longer would be shared, were costs what they are supposed to be at first. */
 static const double kept_from_sharing_ns = 20000;
 
-/* Runs groups, twice as many each time, until none is left or others should help with them. Returns
- * the first that was not run, and by how many threads the others should be. */
+/* A launch that was not shared took so long, of which sharing takes `least` at least. */
+static void host_lower_costs(double spent, double least) {
+  if (spent > kept_from_sharing_ns)
+    kdl_host_costs_lower();
+  if (spent > 2 * least)
+    kdl_host_costs_lower_join();
+}
+
+/* Runs groups, four times as many each time, until none is left or others should help with them.
+ * Returns the first that was not run, and by how many threads the others should be. */
 static uint64_t host_run_until_shared(const kdl_host_work *work, uint64_t total, unsigned most,
                                       void *shared, unsigned *out_threads) {
   double spent = 0, least = kdl_host_pool_least_shared_ns();
   int64_t start = kdl_host_now_ns();
   uint64_t done = 0;
-  for (uint64_t step = 1; done < total; step = done) {
+  for (uint64_t step = 1; done < total; step = 3 * done) {
     uint64_t left = total - done;
     step = step < left ? step : left;
     host_run_groups(work, done, done + step, shared);
@@ -166,8 +174,7 @@ static uint64_t host_run_until_shared(const kdl_host_work *work, uint64_t total,
         return done;
     }
   }
-  if (spent > kept_from_sharing_ns)
-    kdl_host_costs_lower();
+  host_lower_costs(spent, least);
   return done;
 }
 

@@ -15,7 +15,8 @@ double kdl_host_sharing_ns(const kdl_host_costs *costs, unsigned awake, unsigned
   double others = threads - 1;
   double late = costs->begin_ns[sleeps] * others + costs->offer_ns[sleeps] * others * others / 2;
   double own = costs->offer_ns[sleeps] * others;
-  return 2 * costs->enter_ns + costs->offer_ns[false] * others + (late + own) / threads;
+  return 2 * costs->enter_ns + costs->offer_ns[false] * others + (late + own) / threads +
+         costs->join_ns;
 }
 
 unsigned kdl_host_threads_that_pay(const kdl_host_costs *costs, unsigned awake, double work_ns,

@@ -2,12 +2,12 @@
 /*
  * One pool of threads for all launches of the process.
  *
- * A launch claims idle threads, starts those that are missing, and offers itself to them one by
- * one; threads that have accepted help with the offers. Where threads start quickly this forms a
- * tree; where waking takes long, the caller has woken all of them before the first one runs. Each
- * thread has a share of the groups, the same one in each launch with as many threads. It takes its
- * share in chunks that shrink, then takes from other shares. So the same CPU mostly reads what it
- * wrote in the launch before, and a slow CPU or a late thread does less.
+ * A launch claims idle threads, starts those that are missing, and offers itself to them. Those
+ * that sleep are woken one by one; threads that have accepted help with that. Where threads wake
+ * quickly this forms a tree; where waking takes long, the caller has woken all of them before the
+ * first one runs. Each thread has a share of the groups, the same one in each launch with as many
+ * threads. It takes its share in chunks that shrink, then takes from other shares. So the same CPU
+ * mostly reads what it wrote in the launch before, and a slow CPU or a late thread does less.
  *
  * Concurrent launches divide the threads among them, the calling threads included: a thread leaves
  * a launch that has more than its part. When all groups are taken, offers that no thread has
@@ -61,9 +61,9 @@ typedef struct job { /* NOLINT(clang-analyzer-optin.performance.Padding) */
   bool was_asleep, is_new; /* position 1, and whether some were started for it */
   struct job *next, **previous;
 
-  _Alignas(64) atomic_uint next_offer; /* the position that it is handed to next */
-  _Alignas(64) atomic_uint members;    /* claimed threads that have not left, JOB_CALLER_SLEEPS */
-  atomic_int_least64_t began_ns;       /* when position 1 began; 0: it is not known */
+  _Alignas(64) atomic_uint next_wake; /* the position that is woken next, if it sleeps */
+  _Alignas(64) atomic_uint members;   /* claimed threads that have not left, JOB_CALLER_SLEEPS */
+  atomic_int_least64_t began_ns;      /* when position 1 began; 0: it is not known */
   uint16_t workers[KDL_HOST_MAX_THREADS]; /* by position */
   share shares[max_shares];
 } job;
@@ -243,37 +243,65 @@ static void host_clear_bit(atomic_uint_least64_t *bitmap, unsigned at) {
   atomic_fetch_and_explicit(&bitmap[at / bits], ~(UINT64_C(1) << at % bits), memory_order_relaxed);
 }
 
+/* To positions from `first` to `end`. Threads that are awake see it without more; the fence comes
+ * before the caller looks which are not. Without one for each, the stores take place at once. */
+static void host_offer(job *of, unsigned first, unsigned end) {
+  for (unsigned i = first; i < end; ++i) {
+    worker *to = &pool.workers[of->workers[i]];
+    to->position = i;
+    atomic_store_explicit(&to->offer, of, memory_order_release);
+  }
+  atomic_thread_fence(memory_order_seq_cst);
+}
+
+static bool host_is_asleep(unsigned number) {
+  return atomic_load_explicit(&pool.asleep[number / bits], memory_order_relaxed) >> number % bits &
+         1;
+}
+
 /* Returns whether the thread slept. */
-static bool host_offer(job *of, unsigned position) {
-  worker *to = &pool.workers[of->workers[position]];
-  to->position = position;
-  atomic_store(&to->offer, of);
-  bool slept = atomic_exchange(&to->sleeps, 0);
+static bool host_wake(unsigned number) {
+  worker *to = &pool.workers[number];
+  bool slept = host_is_asleep(number) && atomic_exchange(&to->sleeps, 0);
   if (slept)
     host_futex_wake(&to->sleeps);
   return slept;
 }
 
-/* Hands the job on until all have it; others do the same. Returns to how many it was. */
-static unsigned host_hand_on(job *of) {
+/* Wakes threads that have the offer, until none sleeps; others do the same. Returns how many it has
+ * looked at. */
+static unsigned host_wake_others(job *of) {
   unsigned count = 0;
   for (;; ++count) {
-    unsigned position = atomic_load_explicit(&of->next_offer, memory_order_relaxed);
+    unsigned position = atomic_load_explicit(&of->next_wake, memory_order_acquire);
     if (position < of->offer_end)
-      position = atomic_fetch_add_explicit(&of->next_offer, 1, memory_order_relaxed);
+      position = atomic_fetch_add_explicit(&of->next_wake, 1, memory_order_relaxed);
     if (position >= of->offer_end)
       return count;
-    bool slept = host_offer(of, position);
-    if (position == 1) /* which is the caller's to hand to */
+    bool slept = host_wake(of->workers[position]);
+    if (position == 1) /* which is the caller's to wake */
       of->was_asleep = slept;
   }
+}
+
+/* Hands the job to all that were claimed. Where all of them are awake, there is nothing for the
+ * others to do. Returns to how many it was handed by this thread. */
+static unsigned host_hand_out(job *of) {
+  bool sleeps = false;
+  host_offer(of, 1, of->offer_end);
+  for (unsigned i = 1; i < of->offer_end && !sleeps; ++i)
+    sleeps = host_is_asleep(of->workers[i]);
+  if (!sleeps)
+    return of->offer_end - 1;
+  atomic_store_explicit(&of->next_wake, 1, memory_order_release); /* behind the fence */
+  return host_wake_others(of);
 }
 
 /* A thread of the pool has taken the job. */
 static void host_join_job(job *of, unsigned position) {
   if (position == 1 && host_may_spin())
     atomic_store_explicit(&of->began_ns, kdl_host_now_ns(), memory_order_relaxed);
-  (void)host_hand_on(of);
+  (void)host_wake_others(of);
   bool is_missing;
   void *shared = kdl_host_acquire_group_memory(of->work, &is_missing);
   if (!is_missing)
@@ -336,6 +364,7 @@ static bool host_has_offer(void *self) {
 static void host_sleep(worker *self, unsigned number) {
   host_set_bit(pool.asleep, number);
   atomic_store(&self->sleeps, 1);
+  atomic_thread_fence(memory_order_seq_cst); /* as in host_offer */
   if (!atomic_load(&self->offer))
     host_futex_wait(&self->sleeps, 1);
   atomic_store(&self->sleeps, 0);
@@ -505,21 +534,15 @@ static void host_claim_more(job *of) {
   host_claim(of);
   pthread_mutex_unlock(&pool.lock);
   atomic_fetch_add_explicit(&of->members, of->claimed - first, memory_order_relaxed);
+  host_offer(of, first, of->claimed);
   for (unsigned i = first; i < of->claimed; ++i)
-    (void)host_offer(of, i);
-}
-
-/* No thread is handed the job from now on. Returns how many were not. */
-static unsigned host_stop_offers(job *of) {
-  unsigned first = atomic_exchange(&of->next_offer, of->offer_end);
-  for (unsigned i = first; i < of->offer_end; ++i)
-    host_set_bit(pool.idle, of->workers[i]);
-  return first < of->offer_end ? of->offer_end - first : 0;
+    (void)host_wake(of->workers[i]);
 }
 
 /* Takes the job back from threads that have not begun. */
 static void host_take_back(job *of) {
-  unsigned count = host_stop_offers(of);
+  unsigned count = 0;
+  atomic_store_explicit(&of->next_wake, of->offer_end, memory_order_relaxed);
   for (unsigned i = 1; i < of->claimed; ++i) {
     job *expected = of;
     if (!atomic_compare_exchange_strong(&pool.workers[of->workers[i]].offer, &expected, NULL))
@@ -600,15 +623,15 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   own.is_new = false;
   own.next = NULL;
   atomic_init(&own.began_ns, 0);
-  atomic_init(&own.next_offer, 1);
   own.was_asleep = false;
   is_in_job = true;
   host_enter(&own);
   own.offer_end = own.claimed;
+  atomic_init(&own.next_wake, own.offer_end);
   atomic_init(&own.members, own.claimed - 1);
   host_divide_groups(&own, first, total);
   int64_t entered = kdl_host_now_ns();
-  unsigned offers = host_hand_on(&own);
+  unsigned offers = host_hand_out(&own);
   int64_t begin = kdl_host_now_ns();
 
   uint64_t ran = host_run_chunks(&own, 0, shared);
@@ -622,7 +645,10 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   if (began && offers && !own.is_new)
     kdl_host_costs_record(own.was_asleep, entered - start, began - entered,
                           (begin - entered) / offers);
-  if (ran)
-    *out_group_ns = (double)(end - begin) / (double)ran;
+  if (!ran)
+    return true;
+  *out_group_ns = (double)(end - begin) / (double)ran;
+  if (end - begin < KDL_HOST_SHORT_NS) /* another may have been at its last group */
+    kdl_host_costs_record_join(kdl_host_now_ns() - end - (int64_t)*out_group_ns);
   return true;
 }

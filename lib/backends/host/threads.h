@@ -79,15 +79,21 @@ typedef struct kdl_host_costs {
   double enter_ns;    /* the caller, before it hands the launch to any thread */
   double begin_ns[2]; /* the first thread, until it has begun */
   double offer_ns[2]; /* to hand the launch to one thread */
+  double join_ns;     /* the caller waits for others after a short launch, on average: they may have
+                         lost their CPU to another process */
 } kdl_host_costs;
 
 /* As they were measured in recent launches (thread_costs.c). */
 kdl_host_costs kdl_host_costs_get(void);
 void kdl_host_costs_record(bool was_asleep, int64_t enter_ns, int64_t begin_ns, int64_t offer_ns);
 
+void kdl_host_costs_record_join(int64_t ns);
+
 /* Brings the costs closer to what they were assumed to be at first. While they are so high that no
- * launch is shared, nothing measures them. */
+ * launch is shared, nothing measures them. For a launch that would have been shared by those costs,
+ * or but for the wait at its end. */
 void kdl_host_costs_lower(void);
+void kdl_host_costs_lower_join(void);
 
 /* What it costs to run on so many threads, where `awake` others are awake. */
 double kdl_host_sharing_ns(const kdl_host_costs *costs, unsigned awake, unsigned threads);
@@ -98,6 +104,9 @@ double kdl_host_sharing_ns(const kdl_host_costs *costs, unsigned awake, unsigned
 static inline double kdl_host_least_shared_ns(double enter_ns, double begin_ns) {
   return 2 * enter_ns + begin_ns;
 }
+
+/* Launches on which a thread spends longer are no measure of the wait at their end. */
+enum { KDL_HOST_SHORT_NS = 20000 };
 
 /* How many threads, at most `most`, finish first what takes one thread `work_ns`. 1: none but the
  * caller. */

@@ -13,13 +13,13 @@ typedef struct {
 } machine;
 
 static const machine machines[] = {
-    {"a laptop of two cores", 2, {100, {400, 5000}, {60, 2000}}, 0, 1},
-    {"one with cores of two kinds", 12, {150, {700, 15000}, {80, 3000}}, 0.67, 0.4},
-    {"a server of one socket", 64, {200, {900, 30000}, {100, 4000}}, 0, 1},
-    {"two sockets of many cores", 384, {400, {2500, 50000}, {200, 6000}}, 0, 1},
+    {"a laptop of two cores", 2, {100, {400, 5000}, {60, 2000}, 100}, 0, 1},
+    {"one with cores of two kinds", 12, {150, {700, 15000}, {80, 3000}, 200}, 0.67, 0.4},
+    {"a server of one socket", 64, {200, {900, 30000}, {100, 4000}, 300}, 0, 1},
+    {"two sockets of many cores", 384, {400, {2500, 50000}, {200, 6000}, 500}, 0, 1},
     {"a virtual machine whose threads wake late",
      16,
-     {600, {3000, 200000}, {300, 20000}},
+     {600, {3000, 200000}, {300, 20000}, 1000},
      0.25,
      0.5},
 };
@@ -164,6 +164,30 @@ static void slow_cores_do_less(void **state) {
   }
 }
 
+/* Threads that now and then lose their CPU are not worth it for short launches, until some launches
+ * have gone without them. */
+static void waits_at_the_end_count_on_average(void **state) {
+  (void)state;
+  const double work = 5000;
+  kdl_host_costs costs = machines[0].costs;
+  assert_int_equal(kdl_host_threads_that_pay(&costs, 1, work, 2), 2);
+  for (int i = 0; i < 200; ++i)
+    kdl_host_costs_record_join(i % 20 == 0 ? 3000000 : 100);
+  costs.join_ns = kdl_host_costs_get().join_ns;
+  assert_true(costs.join_ns > work && costs.join_ns < 1000000);
+  assert_int_equal(kdl_host_threads_that_pay(&costs, 1, work, 2), 1);
+  assert_int_equal(kdl_host_threads_that_pay(&costs, 1, 1e6, 2), 2);
+  for (int i = 0; i < 2000; ++i)
+    kdl_host_costs_lower_join();
+  costs.join_ns = kdl_host_costs_get().join_ns;
+  assert_int_equal(kdl_host_threads_that_pay(&costs, 1, work, 2), 2);
+  for (int i = 0; i < 2000; ++i)
+    kdl_host_costs_lower_join();
+  assert_true(kdl_host_costs_get().join_ns == 0);
+  kdl_host_costs_record_join(-5);
+  assert_true(kdl_host_costs_get().join_ns == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_never_cost_more_than_they_bring),
@@ -172,6 +196,7 @@ int main(void) {
       cmocka_unit_test(shares_cover_every_group_once),
       cmocka_unit_test(chunks_shrink_and_end),
       cmocka_unit_test(slow_cores_do_less),
+      cmocka_unit_test(waits_at_the_end_count_on_average),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,54 +1,73 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""turns.py OLD NEW [--turns=N] [-- ARGUMENT...]: two builds, in turns, by a suite of kdl bench (kernels on 1 and all threads by default).
+"""turns.py OLD NEW IMAGE [--turns=N] [--threads=1,2]: loops and launches on the host by two builds, in turns.
 
-Each turn runs OLD/bin/kdl-bench and NEW/bin/kdl-bench with the same arguments, in an order that changes. For each figure of kdl the least median of
-a build's runs counts, since others have the CPUs at times; CPU is the user time of all processes of a run, the least of them. The exit code is 1 where the
-geometric mean of new over old is above 1.02."""
+OLD and NEW are trees with a build below build/; IMAGE is a host image with a kernel `nothing` (build/tests/images/nothing.so). Each turn does the same
+amount of work with both, in an order that changes, in processes of their own. The least of the turns counts, and the CPU time more than the time that passed where
+others use the machine."""
 import argparse
-import json
 import math
 import os
 import pathlib
-import resource
+import statistics
 import subprocess
-import sys
 import tempfile
 
-DEFAULT = ["kernels", "--threads=1,all", "--peers=", "--blocks=5"]
+HERE = pathlib.Path(__file__).resolve().parent
+LOOPS = ((50, 3000), (200, 2000), (800, 1000), (3200, 300), (12800, 80))
+LAUNCHES = ((1, 20000), (16, 20000), (64, 10000), (256, 5000), (1024, 2000), (4096, 1000), (65536, 100))
 
 
-def run(build, arguments, file):
-    """Medians of kdl's figures in ns, and seconds of CPU time."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    subprocess.run([build / "bin" / "kdl-bench", *arguments, f"--json={file}"], check=True, stdout=subprocess.DEVNULL)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    data = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
-    return {row["name"]: row["median"] for row in data["figures"] if row["name"].endswith("/kdl")}, used
+def cases(image, threads):
+    for count in threads:
+        for far, times in LOOPS:
+            yield count, ("loop", far, times, 0)
+            yield count, ("loop", far, times // 4, 200)
+        for groups, times in LAUNCHES:
+            yield count, (image, groups, times, 0)
+
+
+def compile_program(tree, out):
+    subprocess.run(["cc", "-O2", "-DNDEBUG", "-D_GNU_SOURCE", f"-I{tree}/include", HERE / "turns.c", f"{tree}/build/lib/libkdl.a", "-lm", "-lpthread", "-ldl",
+                    "-o", out], check=True)
+
+
+def run(program, threads, words):
+    environment = dict(os.environ, KDL_HOST_THREADS=str(threads))
+    done = subprocess.run([program, *map(str, words)], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return tuple(map(float, done.stdout.split()))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=pathlib.Path)
     parser.add_argument("new", type=pathlib.Path)
-    parser.add_argument("--turns", type=int, default=5)
-    words, _, arguments = (" ".join(["", *sys.argv[1:], ""])).partition(" -- ")
-    options = parser.parse_args(words.split())
-    arguments = arguments.split() or DEFAULT
-    runs = {"old": [], "new": []}
+    parser.add_argument("image")
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--threads", default="1,2")
+    options = parser.parse_args()
+    rows = list(cases(options.image, list(map(int, options.threads.split(",")))))
+    found = {(row, name): [] for row in rows for name in ("old", "new")}
     with tempfile.TemporaryDirectory() as folder:
+        for name in ("old", "new"):
+            compile_program(getattr(options, name), f"{folder}/{name}")
         for turn in range(options.turns):
-            for name in ("old", "new") if turn % 2 == 0 else ("new", "old"):
-                runs[name].append(run(getattr(options, name), arguments, os.path.join(folder, "run.json")))
-    least = {name: {row: min(figures[row] for figures, _ in found) for row in found[0][0]} for name, found in runs.items()}
-    ratios = {row: least["new"][row] / ns for row, ns in least["old"].items() if row in least["new"]}
-    for row, ratio in ratios.items():
-        print(f"{row:44} old {least['old'][row] / 1e3:10.2f} us, new {least['new'][row] / 1e3:10.2f} us, {ratio:.3f}")
-    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-    cpu = {name: min(used for _, used in found) for name, found in runs.items()}
-    print(f"geometric mean, new over old: {mean:.3f}; CPU: old {cpu['old']:.2f} s, new {cpu['new']:.2f} s")
-    return mean > 1.02
+            for row in rows:
+                for name in ("old", "new")[::1 if turn % 2 else -1]:
+                    found[row, name].append(run(f"{folder}/{name}", *row))
+    print(f"{'THREADS':8}{'WHAT':30}{'OLD':>10}{'NEW':>10}{'RATIO':>7}{'MEDIANS':>8}{'CPU OLD':>10}{'CPU NEW':>10}{'RATIO':>7}")
+    logarithms = []
+    for row in rows:
+        wall, cpu = ({name: [times[i] for times in found[row, name]] for name in ("old", "new")} for i in (0, 1))
+        least = [min(times[name]) for times in (wall, cpu) for name in ("old", "new")]
+        median = statistics.median(wall["new"]) / statistics.median(wall["old"])
+        what = f"loop to {row[1][1]}" if row[1][0] == "loop" else f"{row[1][1]} groups"
+        print(f"{row[0]:<8}{what + (', pauses' if row[1][3] else ''):30}{least[0]:10.2f}{least[1]:10.2f}{least[1] / least[0]:7.2f}{median:8.2f}"
+              f"{least[2]:10.2f}{least[3]:10.2f}{least[3] / least[2]:7.2f}")
+        logarithms.append((math.log(least[1] / least[0]), math.log(least[3] / least[2])))
+    means = [math.exp(statistics.mean(column)) for column in zip(*logarithms)]
+    print(f"geometric mean, new over old: time {means[0]:.3f}, CPU time {means[1]:.3f}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -94,13 +94,51 @@ static void write_dynamic_check(FILE *out, const char *name) {
           name);
 }
 
-static void write_group_function(FILE *out, const cc_kernel *kernel) {
+/* The one parameter that a check `i < n` can be about, in a block of one dimension; -1: there is
+ * none. */
+static int bound_parameter(const cc_kernel *kernel) {
+  int found = -1, count = 0;
+  const uint32_t *block = kernel->values[CC_BLOCK];
+  for (size_t i = 0; i < kernel->param_count; ++i) {
+    if (kernel->params[i].is_pointer ||
+        strcmp(kernel->params[i].canonical_type, "unsigned int") != 0)
+      continue;
+    found = (int)i;
+    ++count;
+  }
+  bool is_line = cc_kernel_has(kernel, CC_BLOCK) && block[1] == 1 && block[2] == 1;
+  return is_line && count == 1 && !cc_kernel_has_barrier(kernel) ? found : -1;
+}
+
+/* All groups but the last are below the bound as a whole. Compiled for that case too, the check of
+ * each work-item is gone: as a mask, it makes loads and stores slower. */
+static void write_whole_groups(FILE *out, const cc_kernel *kernel, int bound) {
   const char *name = kernel->name;
   fprintf(out,
+          "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n"
+          "  if (((uint64_t)group->group[0] + 1) * %u <= *(const uint32_t *)args[%d])\n"
+          "    kdl_cc_items_%s(group, args, 1);\n"
+          "  else\n"
+          "    kdl_cc_items_%s(group, args, 0);\n"
+          "}\n",
+          name, kernel->values[CC_BLOCK][0], bound, name, name);
+}
+
+static void write_group_function(FILE *out, const cc_kernel *kernel) {
+  const char *name = kernel->name;
+  int bound = bound_parameter(kernel);
+  fprintf(out,
           "KDL_KERNEL_EXPORT void kdl_cc_run_%s(const kdl_host_group *, const void *const *)"
-          " __asm__(\"%s\");\n"
-          "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n",
-          name, name, name);
+          " __asm__(\"%s\");\n",
+          name, name);
+  if (bound < 0)
+    fprintf(out, "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n",
+            name);
+  else
+    fprintf(out,
+            "static void kdl_cc_items_%s(const kdl_host_group *group, const void *const *args, "
+            "const int is_whole) {\n",
+            name);
   if (kernel->has_dynamic_local)
     write_dynamic_check(out, name);
   for (size_t i = 0; i < kernel->param_count; ++i)
@@ -116,10 +154,19 @@ static void write_group_function(FILE *out, const cc_kernel *kernel) {
         out);
   for (int direction = 2; direction >= 0; --direction)
     write_loop(out, kernel, direction);
+  if (bound >= 0)
+    fprintf(
+        out,
+        "        if (is_whole)\n"
+        "          __builtin_assume(kdl_item.group[0] * kdl_item.block[0] + kdl_item.thread[0] < "
+        "p%d);\n",
+        bound);
   fprintf(out, "        %s(", name);
   for (size_t i = 0; i < kernel->param_count; ++i)
     fprintf(out, "%sp%zu", i ? ", " : "", i);
   fputs(");\n      }\n    }\n  }\n}\n", out);
+  if (bound >= 0)
+    write_whole_groups(out, kernel, bound);
 }
 
 static void write_description(FILE *out, const cc_kernel *kernel) {

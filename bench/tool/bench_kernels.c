@@ -4,8 +4,10 @@
 
 #include "suites/kernels/kernels.h"
 #include "support/base/error.h"
+#include "tools/common/memory.h"
 #include "tools/common/program_folder.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -203,8 +205,8 @@ static void add_curve_row(cli_table *table, const bench_results *results, const 
 }
 
 static kdl_status print_curves(const bench_results *results) {
-  cli_column columns[BENCH_CURVE_POINTS + 3] = {
-      {.title = "KERNEL"}, {.title = "WHO"}, {.title = "UNIT"}};
+  static const char *const words[] = {"KERNEL", "WHO", "UNIT"};
+  enum { word_count = sizeof words / sizeof *words };
   char titles[BENCH_CURVE_POINTS][16];
   const bench_curve *widest = NULL;
   for (size_t i = 0; i < results->curve_count; ++i) {
@@ -213,15 +215,20 @@ static kdl_status print_curves(const bench_results *results) {
   }
   if (!widest)
     return KDL_OK;
+  cli_column *columns = cli_check_alloc(calloc(word_count + BENCH_CURVE_POINTS, sizeof *columns));
+  for (size_t i = 0; i < word_count; ++i)
+    columns[i].title = words[i];
   for (size_t i = 0; i < widest->count; ++i) {
     snprintf(titles[i], sizeof titles[i], "%.0f", widest->at[i]);
-    columns[3 + i] = (cli_column){.title = titles[i], .right = true};
+    columns[word_count + i] = (cli_column){.title = titles[i], .right = true};
   }
-  cli_table *table = cli_table_create(columns, 3 + widest->count);
+  cli_table *table = cli_table_create(columns, word_count + widest->count);
   for (size_t i = 0; i < results->curve_count; ++i)
     add_curve_row(table, results, &results->curves[i], widest);
   printf("\nby threads\n");
-  return cli_table_finish(table);
+  kdl_status status = cli_table_finish(table);
+  free(columns);
+  return status;
 }
 
 kdl_status cli_bench_print_scale_threads(const bench_results *results) {

@@ -25,6 +25,13 @@ static kdl_status add_count(uint32_t count, uint32_t *threads, size_t limit, siz
   return KDL_OK;
 }
 
+/* 1, 2, 4, ... and `most`. */
+static kdl_status add_powers(unsigned most, uint32_t *threads, size_t limit, size_t *out_count) {
+  for (unsigned power = 1; power < most; power *= 2)
+    KDL_TRY(add_count(power, threads, limit, out_count));
+  return add_count(most, threads, limit, out_count);
+}
+
 kdl_status cli_bench_parse_threads(const char *list, unsigned cpus, uint32_t *threads, size_t limit,
                                    size_t *out_count) {
   char word[32];
@@ -34,9 +41,7 @@ kdl_status cli_bench_parse_threads(const char *list, unsigned cpus, uint32_t *th
   while (cli_bench_next_word(&list, word, sizeof word)) {
     char *end = word;
     if (strcmp(word, "powers") == 0) {
-      for (unsigned power = 1; power < most; power *= 2)
-        KDL_TRY(add_count(power, threads, limit, out_count));
-      KDL_TRY(add_count(most, threads, limit, out_count));
+      KDL_TRY(add_powers(most, threads, limit, out_count));
       continue;
     }
     bool all = strcmp(word, "all") == 0;

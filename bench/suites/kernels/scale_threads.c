@@ -86,8 +86,8 @@ static double run_peak(const worker *self) {
   return done;
 }
 
-/* Rotations that wait for each other, one a cycle. Additions of constants would not do: some CPUs add
- * several up before they run. */
+/* Rotations that wait for each other, one a cycle. Additions of constants would not do: some CPUs
+ * add several up before they run. */
 static double run_cycles(const worker *self) {
   enum { unrolled = 16, rounds = 1000 };
   double done = 0, end = bench_now_ns() + sample_ns;
@@ -174,6 +174,12 @@ static double measure_crew(crew *of, double (*work)(const worker *),
   return best;
 }
 
+/* 0 where none is known. */
+static double measure_peak(crew *of, const matmul_peak *peak) {
+  of->peak = peak;
+  return peak ? measure_crew(of, run_peak, NULL) : 0;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* The machine                                                                                  */
 
@@ -226,18 +232,16 @@ static kdl_status measure_roof(const kdl_device_info *device, uint32_t threads, 
   of->y = memory + triad_floats;
   of->z = memory + 2 * (size_t)triad_floats;
   out_roof->cycles = measure_crew(of, run_cycles, NULL) / (double)of->count;
-  if ((of->peak = matmul_peak_find(KDL_MATMUL_F32_F32, device)))
-    out_roof->f32 = measure_crew(of, run_peak, NULL);
-  if ((of->peak = matmul_peak_find(KDL_MATMUL_F32_BF16, device)))
-    out_roof->bf16 = measure_crew(of, run_peak, NULL);
+  out_roof->f32 = measure_peak(of, matmul_peak_find(KDL_MATMUL_F32_F32, device));
+  out_roof->bf16 = measure_peak(of, matmul_peak_find(KDL_MATMUL_F32_BF16, device));
   out_roof->bytes = measure_crew(of, run_triad, touch_triad);
   free(memory);
   free(of);
   return KDL_OK;
 }
 
-/* What is much smaller than the triad that was measured, and does not compute, has no limit that was
- * measured. */
+/* What is much smaller than the triad that was measured, and does not compute, has no limit that
+ * was measured. */
 static double roofline_ns(const void *machine, uint32_t threads, const kernels_case *what,
                           uint32_t n) {
   const roofs *all = machine;

@@ -71,13 +71,29 @@ static unsigned count_that_ran(const pool_threads *before, const pool_threads *a
   return ran;
 }
 
+/* One that waits for a CPU, as on a busy machine, uses no CPU time either, but does not sleep. */
+static bool all_sleep(const pool_threads *threads) {
+  bool sleep = true;
+  for (unsigned i = 0; i < threads->count; ++i) {
+    char path[64], line[256] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", threads->ids[i]);
+    FILE *file = fopen(path, "r");
+    const char *state = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    sleep &= state && strncmp(state, ") S", 3) == 0;
+    if (file)
+      fclose(file);
+  }
+  return sleep;
+}
+
 /* A thread names itself when it first runs, and uses CPU time until it sleeps. */
 static pool_threads sleeping_threads(unsigned expected) {
   pool_threads before = {0}, now = {0};
   for (int i = 0; i < patience_s * 50; ++i) {
     sleep_us(20000);
     now = threads_of_pool();
-    if (now.count >= expected && before.count == now.count && !count_that_ran(&before, &now))
+    if (now.count >= expected && before.count == now.count && !count_that_ran(&before, &now) &&
+        all_sleep(&now))
       break;
     before = now;
   }

@@ -42,7 +42,8 @@ const cli_command cli_command_bench = {
             {"peers", 0, CLI_ONCE, "PEER,...",
              "what to compare with: driver, driver-library, liboffload, cudart, mlir on CUDA; "
              "opencl on OpenCL; plain, omp on the host; for matmul onednn, openblas; for kernels "
-             "pocl, intel, openmp on the host, nvcc on CUDA; for scale also onednn, torch; default: "
+             "pocl, intel, openmp on the host, nvcc on CUDA; for scale also onednn, torch; "
+             "default: "
              "all that are installed, without mlir; a named peer that is missing is an error"},
             {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
             {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},

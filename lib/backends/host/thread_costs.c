@@ -28,8 +28,7 @@ static unsigned load_ns(const atomic_uint *ns) {
 }
 
 kdl_host_costs kdl_host_costs_get(void) {
-  kdl_host_costs costs = {.enter_ns = load_ns(&known.enter_ns),
-                          .join_ns = load_ns(&known.join_ns)};
+  kdl_host_costs costs = {.enter_ns = load_ns(&known.enter_ns), .join_ns = load_ns(&known.join_ns)};
   for (int i = 0; i < 2; ++i) {
     costs.begin_ns[i] = load_ns(&known.begin_ns[i]);
     costs.offer_ns[i] = load_ns(&known.offer_ns[i]);

@@ -230,8 +230,8 @@ static kdl_status check_buffer(const job *asked, size_t index, const char *path)
 
 /* The same function checks --dump and --check before the run, and carries them out after it. */
 static kdl_status report_results(const job *asked, bool has_run) {
-  size_t cursor = 0, index;
-  const char *path;
+  size_t cursor = 0, index = 0;
+  const char *path = NULL;
   for (const char *words; (words = cli_args_next(asked->args, "dump", &cursor));) {
     KDL_TRY(parse_which("dump", words, asked, &index, NULL));
     if (has_run)

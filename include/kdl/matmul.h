@@ -183,10 +183,10 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
   return kdl_launch_call(matmul->multiply, queue, &desc, &args);
 }
 
-/* Whether a product with unpacked B is best computed in one launch, which packs on demand: for a
- * small B, or for too few rows to reuse packed ones. With several threads, each group packs for
- * itself. Columns that would fill little of a vector are better packed as rows, which that launch
- * does not do. */
+/* Whether a product with unpacked B is best computed in one launch, which packs on demand, for
+ * compilers, which know neither the machine nor its threads: for a small B, or for too few rows to
+ * reuse packed ones. With several threads, each group packs for itself. Columns that would fill
+ * little of a vector are better packed as rows, which that launch does not do. */
 static inline int kdl_matmul_fuses_packing(const kdl_matmul *matmul, uint32_t m, uint32_t n,
                                            uint32_t k) {
   size_t most = (size_t)(matmul->threads < 2 ? 512 : 256) << 10;
@@ -196,17 +196,31 @@ static inline int kdl_matmul_fuses_packing(const kdl_matmul *matmul, uint32_t m,
   return n > 8 && (!last || last > 4) && kdl_matmul_packed_size(matmul->type, n, k) <= most;
 }
 
+/* The same with a machine and threads: what costs less. */
+static inline int kdl_matmul_packs_on_demand(const kdl_matmul *matmul, uint32_t m, uint32_t n,
+                                             uint32_t k, kdl_matmul_division *out_division) {
+  const kdl_matmul_machine *machine = &matmul->machine;
+  uint32_t words = kdl_matmul_words(matmul->type, k), threads = matmul->threads;
+  kdl_matmul_division before = kdl_matmul_divide(machine, matmul->tile, threads, m, n, words, 0);
+  float packing = kdl_matmul_packing_cycles(machine, matmul->tile, threads, n, words);
+  *out_division = kdl_matmul_divide(machine, matmul->tile, threads, m, n, words, 1);
+  if (m <= 32 || n <= 8)
+    return n > 8;
+  if (threads < 2 && n % 32 && n % 32 <= 4)
+    return 0;
+  return out_division->cycles <= before.cycles + packing;
+}
+
 /* The same with unpacked B. `scratch` has kdl_matmul_packed_size bytes. */
 static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_queue *queue,
                                                  kdl_matmul_matrix a, kdl_matmul_matrix b,
                                                  void *scratch, kdl_matmul_matrix c, uint32_t m,
                                                  uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  if (!kdl_matmul_fuses_packing(matmul, m, n, k)) {
+  kdl_matmul_division division;
+  if (!kdl_matmul_packs_on_demand(matmul, m, n, k, &division)) {
     kdl_status status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
     return status ? status : kdl_matmul_run(matmul, queue, a, scratch, c, m, n, k, mode);
   }
-  kdl_matmul_division division = kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads,
-                                                   m, n, kdl_matmul_words(matmul->type, k), 1);
   kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
   uint32_t accumulate = mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,

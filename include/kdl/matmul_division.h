@@ -27,6 +27,7 @@ typedef struct kdl_matmul_division {
   uint32_t rows, columns; /* groups: so many parts of the rows times so many of the columns */
   uint32_t depth;         /* words of K in a block; 0: as many as the kernels' constant says */
   uint32_t memory;        /* bytes of group memory for packed rows of A */
+  float cycles;           /* what it costs, by the model below */
 } kdl_matmul_division;
 
 /* What is not known is taken to be small. */
@@ -40,21 +41,6 @@ static inline uint32_t kdl_matmul_l2_share(const kdl_matmul_machine *machine) {
   return machine->l2 / (machine->l2_threads ? machine->l2_threads : 1);
 }
 
-/* Packed rows of A take 11 parts in 16 of L2: panels of B and lines of C go through the others.
- * The kernels declare 256 KiB of it themselves. In whole pages. */
-static inline uint32_t kdl_matmul_group_memory(const kdl_matmul_machine *machine) {
-  uint32_t least = 256 << 10, page = machine->page ? machine->page : 4096;
-  uint32_t bytes = kdl_matmul_l2_share(machine) / 16 * 11 / page * page;
-  return bytes > least ? bytes : least;
-}
-
-/* Sums go to C once per block of K. A large L1 comes with cores that multiply two vectors at a
- * time, which L2 feeds only while a tile of A stays in L1; elsewhere longer blocks are faster. */
-static inline uint32_t kdl_matmul_depth(const kdl_matmul_machine *machine) {
-  enum { small_l1 = 32 << 10, l1_bytes_per_word = 96, step = 16 };
-  return machine->l1 > small_l1 ? machine->l1 / l1_bytes_per_word / step * step : 0;
-}
-
 /* A tile as KDL_MMA_TILE of <kdl/mma.h> has it: rows, vectors, steps. */
 typedef struct kdl_matmul_tile {
   uint32_t rows, columns;
@@ -66,6 +52,26 @@ static inline kdl_matmul_tile kdl_matmul_tile_of(uint32_t packed) {
   tile.rows = tile.rows ? tile.rows : 1;
   tile.columns = tile.columns ? tile.columns : 16;
   return tile;
+}
+
+/* Bytes of group memory: packed rows of A, which leave a part of L2 to panels of B and lines of C.
+ * Where registers are tiles, L2 keeps as much of B as of A, packed in group memory too if
+ * `packs_b`. The kernels declare 256 KiB of it themselves. In whole pages. */
+static inline uint32_t kdl_matmul_group_memory(const kdl_matmul_machine *machine,
+                                               kdl_matmul_tile tile, int packs_b) {
+  uint32_t least = 256 << 10, page = machine->page ? machine->page : 4096;
+  uint32_t parts = tile.is_matrix && !packs_b ? 4 : 2; /* of L2, one is taken */
+  uint32_t bytes = kdl_matmul_l2_share(machine) / parts / page * page;
+  return bytes > least ? bytes : least;
+}
+
+/* Sums go to C once per block of K. Registers that are tiles take one of each operand
+ * for every multiplication; L2 can give them one of the two in time. A tile of A takes two thirds
+ * of L1. Elsewhere longer blocks are faster. */
+static inline uint32_t kdl_matmul_depth(const kdl_matmul_machine *machine, kdl_matmul_tile tile) {
+  const uint32_t step = 16, word_bytes = 4;
+  uint32_t words = machine->l1 / 3 * 2 / (tile.rows * word_bytes) / step * step;
+  return !tile.is_matrix ? 0 : words > step ? words : step;
 }
 
 /* Rows or columns of C. */
@@ -98,25 +104,32 @@ static inline uint32_t kdl_matmul_row_unit(kdl_matmul_tile tile, uint32_t m, uin
  * tiles wait for their loads; a line of A is packed in 8 cycles, one of B is read in 5 from a cache
  * and in 16 from memory. */
 typedef struct kdl_matmul_costs {
-  float rate;        /* words times columns in a cycle */
-  float a, b;        /* cycles for a word of A that is packed, of B that is read */
-  float group;       /* cycles for a group */
+  float rate;  /* words times columns in a cycle */
+  float a, b;  /* cycles for a word of A that is packed, of B that is read */
+  float b_row; /* cycles for words of B of all columns that are packed: they are in another page */
+  float group; /* cycles for a group */
   float kept_column; /* columns of B that stay in L2 */
+  float kept_row;    /* rows of A that B is packed for at a time */
   float full_height; /* rows of a tile, if fewer of them leave registers that are tiles idle */
 } kdl_matmul_costs;
 
 static inline kdl_matmul_costs kdl_matmul_costs_of(const kdl_matmul_machine *machine,
                                                    kdl_matmul_tile tile, uint32_t n, uint32_t words,
                                                    int packs_b) {
-  const float cached = 0.33f, memory = 1.0f;
+  const float cached = 0.33f, memory = 1.0f, other_page = 48;
+  const float page = (float)(machine->page ? machine->page : 4096), row_bytes = (float)n * 4;
   uint64_t bytes = (uint64_t)n * words * 4;
   uint64_t nearest = machine->l3 ? machine->l3 : kdl_matmul_l2_share(machine);
+  float half_words = (float)(kdl_matmul_group_memory(machine, tile, packs_b) / 8),
+        length = (float)(words + !words);
   kdl_matmul_costs costs;
   costs.rate = tile.is_matrix ? 128 : 16;
   costs.a = 0.5f;
   costs.b = (bytes <= nearest ? cached : memory) + (packs_b ? cached : 0);
+  costs.b_row = packs_b ? other_page * (row_bytes < page ? row_bytes / page : 1) : 0;
   costs.group = 4000;
   costs.full_height = tile.is_matrix ? (float)tile.rows : 0;
+  costs.kept_row = packs_b ? half_words / length : (float)UINT32_MAX;
   costs.kept_column =
       packs_b ? 0 : (float)(kdl_matmul_l2_share(machine) / 2) / (float)(words * 4 + 1);
   return costs;
@@ -128,8 +141,10 @@ static inline float kdl_matmul_cost(const kdl_matmul_costs *costs, uint32_t thre
   float height = (float)((m + rows - 1) / rows), width = (float)((n + columns - 1) / columns);
   float steps = height < costs->full_height ? height + costs->full_height / 4 : height;
   float own = (steps * width / costs->rate + height * costs->a) * (float)words + costs->group;
-  float b = width * costs->b * (float)words;
+  float b = (width * costs->b + costs->b_row) * (float)words;
   uint32_t reads = width <= costs->kept_column ? (turns + rows - 1) / rows : turns;
+  if (height > costs->kept_row)
+    b *= height / costs->kept_row;
   return own * (float)(turns + 1) + b * (float)(reads + 1);
 }
 
@@ -144,22 +159,23 @@ static inline kdl_matmul_division kdl_matmul_divide(const kdl_matmul_machine *ma
                                                     int packs_b) {
   const uint32_t long_row = 1024, strip = 128, each_most = 4; /* columns, columns, groups */
   kdl_matmul_tile tile = kdl_matmul_tile_of(tile_packed);
-  const float group_cycles = tile.is_matrix ? 8192 : 16384;
+  const float group_cycles = tile.is_matrix ? 4096 : 16384;
   kdl_matmul_costs costs = kdl_matmul_costs_of(machine, tile, n, words, packs_b);
   uint32_t row_unit = tile.rows < 16 ? tile.rows : 16;
   uint32_t most_groups = each_most * threads, most_rows = m / row_unit;
   int is_wide = most_rows >= most_groups || (packs_b && n >= long_row && n / strip >= threads);
-  uint32_t most_columns = n / (is_wide ? strip : tile.columns);
-  float cycles = ((float)m / costs.rate + costs.b) * (float)n * (float)words, least;
-  kdl_matmul_division best = {1, 1, kdl_matmul_depth(machine), kdl_matmul_group_memory(machine)};
+  uint32_t most_columns = n / (is_wide ? strip : packs_b ? 2 * tile.columns : tile.columns);
+  float cycles = ((float)m / costs.rate + costs.b) * (float)n * (float)words;
+  kdl_matmul_division best = {1, 1, kdl_matmul_depth(machine, tile),
+                              kdl_matmul_group_memory(machine, tile, packs_b), 0};
   uint32_t rows, next = 2, each;
   if (cycles < group_cycles * (float)most_groups)
     most_groups = (uint32_t)(cycles / group_cycles);
   if (m <= tile.rows) /* of A, one tile, which no other panel of B waits for */
     best.depth = 0;
+  best.cycles = kdl_matmul_cost(&costs, threads, m, n, words, 1, 1);
   if (threads < 2 || most_groups < 2)
     return best;
-  least = kdl_matmul_cost(&costs, threads, m, n, words, 1, 1);
   for (rows = 1; rows == 1 || (rows <= most_rows && rows <= most_groups);
        rows = next, next = rows & (rows - 1) ? rows / 3 * 4 : rows / 2 * 3) {
     for (each = 1; each <= each_most; each *= 2) {
@@ -169,14 +185,28 @@ static inline kdl_matmul_division kdl_matmul_divide(const kdl_matmul_machine *ma
       columns = columns < most_groups / rows ? columns : most_groups / rows;
       columns = columns ? columns : 1;
       cost = kdl_matmul_cost(&costs, threads, m, n, words, rows, columns);
-      if (cost < least) {
-        least = cost;
+      if (cost < best.cycles) {
+        best.cycles = cost;
         best.rows = rows;
         best.columns = columns;
       }
     }
   }
   return best;
+}
+
+/* Cycles for a launch that packs all of B before the others: threads begin and end once more, each
+ * line is read and written, and then comes from another core. */
+static inline float kdl_matmul_packing_cycles(const kdl_matmul_machine *machine,
+                                              uint32_t tile_packed, uint32_t threads, uint32_t n,
+                                              uint32_t words) {
+  const float call = 2000, launch = 20000, thread = 7000; /* cycles */
+  const float own_line = 2, foreign_line = 5;             /* times what reading it takes */
+  kdl_matmul_costs costs =
+      kdl_matmul_costs_of(machine, kdl_matmul_tile_of(tile_packed), n, words, 1);
+  float lines = costs.b * (float)n * (float)words;
+  return threads < 2 ? call + own_line * lines
+                     : launch + thread * (float)threads + foreign_line * lines / (float)threads;
 }
 
 #if __STDC_HOSTED__

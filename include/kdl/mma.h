@@ -88,7 +88,8 @@ KDL_MMA_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
 
 /* Computes a block of a matrix C: C = lhs rhs, or C += lhs rhs if `adds` is not 0. Tile registers
  * are configured, cleared and stored to C, each of which takes as long as several multiplications:
- * this configures them once for all rows and columns of the block. There are functions for CPUs
+ * this configures them once for all rows and columns of the block. The caller takes as many columns
+ * of rhs as L2 keeps, and so many lots that L1 keeps a tile of lhs. There are functions for CPUs
  * with such registers, and generic ones; a caller uses them if the tile's steps are 16. Distances
  * are in elements:
  *

@@ -6,6 +6,14 @@
 #include "macro_kernel.h"
 
 #ifdef microkernel_block
+/* Columns of B, in whole panels, that L2 keeps: as many bytes as of packed A. */
+INLINE int32_t kept_columns(const macro_kernel *s) {
+  enum { panel = kdl_mma_block_vectors * columns };
+  size_t column_size = (size_t)s->params.depth * values * sizeof(rhs_element);
+  size_t most = column_size ? s->kept_size / column_size / panel * panel : 0;
+  return most < panel ? panel : most < (size_t)s->width ? (int32_t)most : s->width;
+}
+
 /* Computes some tiles. Where the columns of C are not adjacent, each goes through a buffer. */
 static __attribute__((noinline)) void run_tile_block(const macro_kernel *s, int32_t tile,
                                                      int32_t end) {
@@ -20,18 +28,19 @@ static __attribute__((noinline)) void run_tile_block(const macro_kernel *s, int3
   ptrdiff_t tile_distance = height * (s->in_place ? row_distance : s->params.depth * values);
   result *c = s->c + first * s->c_shape.row_stride;
   int apart = s->c_shape.column_stride != 1;
-  int32_t most_rows = apart ? height : rows, most_columns = apart ? panel : s->width;
-  for (int32_t row = 0; row < rows; row += most_rows, lhs += tile_distance)
-    for (int32_t column = 0; column < s->width; column += most_columns) {
+  int32_t most_rows = apart ? height : rows, most_columns = apart ? panel : kept_columns(s);
+  for (int32_t column = 0; column < s->width; column += most_columns)
+    for (int32_t row = 0; row < rows; row += most_rows) {
       int32_t here = min_i32(most_rows, rows - row),
               width = min_i32(most_columns, s->width - column);
       result *to = c + row * s->c_shape.row_stride + column * s->c_shape.column_stride;
       if (apart && s->params.adds)
         gather_c(whole, panel, to, s->c_shape, here, width);
-      microkernel_block((const element *)lhs, row_distance, lot_distance, last_lot_distance,
-                        tile_distance, s->b + (ptrdiff_t)column * s->b_words * values, s->b_words,
-                        s->b_first_word, apart ? whole : to, apart ? panel : s->c_shape.row_stride,
-                        s->params.adds, here, width, s->params.depth / steps);
+      microkernel_block((const element *)(lhs + row / height * tile_distance), row_distance,
+                        lot_distance, last_lot_distance, tile_distance,
+                        s->b + (ptrdiff_t)column * s->b_words * values, s->b_words, s->b_first_word,
+                        apart ? whole : to, apart ? panel : s->c_shape.row_stride, s->params.adds,
+                        here, width, s->params.depth / steps);
       if (apart)
         scatter_c(to, s->c_shape, whole, panel, here, width);
     }
@@ -59,6 +68,7 @@ INLINE void share_block(macro_kernel *s, int32_t depth, int adds, size_t size) {
   size_t tile_size = (size_t)tile_rows() * (size_t)depth * values * sizeof(lhs_element);
   int all = !tile_size || (s->in_place && !has_blocks());
   s->tiles = divide(s->rows + s->bias_rows, tile_rows());
+  s->kept_size = size;
   s->params = (tile_params){.depth = depth,
                             .step_blocks = s->in_place ? 0 : depth / steps,
                             .stride = s->c_shape.row_stride,

@@ -31,6 +31,7 @@ typedef struct macro_kernel {
   matrix a_shape;
   int in_place;        /* A is not packed, except for a tile that packs B */
   lhs_element *packed; /* the tiles of A from first_tile on */
+  size_t kept_size;    /* bytes for them */
   int32_t first_tile;
   rhs_element *b;                /* packed, or the memory that the first tile packs it into */
   result *bias;                  /* NULL: none */

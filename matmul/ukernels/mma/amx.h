@@ -51,10 +51,10 @@ typedef struct amx_tile {
   int adds;
 } amx_tile;
 
-/* Constants. An operand that streams is not needed from L1 again, and leaves its place there to
- * the other one. */
+/* Constants. A right operand that streams is not needed from L1 again, and leaves its place there
+ * to the left one. */
 typedef struct amx_form {
-  int two_halves, two_vectors, streams_lhs, streams_rhs, unsigned_lhs;
+  int two_halves, two_vectors, streams_rhs, unsigned_lhs;
 } amx_form;
 
 /* An action for each tile of sums; `next` is the distance from the first to the second. */
@@ -81,19 +81,19 @@ typedef struct amx_form {
 INLINE void amx_add_products(const amx_tile *at, amx_form form) {
   const ptrdiff_t step = (form.two_vectors ? 2 : 1) * amx_bytes, half = amx_rows * at->lhs_row;
   const char *lhs = at->lhs, *rhs = at->rhs;
-  AMX_LOAD(4, lhs, at->lhs_row, form.streams_lhs);
+  _tile_loadd(4, lhs, at->lhs_row);
   AMX_LOAD(6, rhs, step, form.streams_rhs);
   if (form.two_vectors)
     AMX_LOAD(7, rhs + amx_bytes, step, form.streams_rhs);
   if (form.two_halves)
-    AMX_LOAD(5, lhs + half, at->lhs_row, form.streams_lhs);
+    _tile_loadd(5, lhs + half, at->lhs_row);
   for (int32_t lot = 1; lot < at->lots; ++lot) {
     lhs += at->lhs_lot;
     rhs += amx_rows * step;
     multiply(0, 4, 6);
     if (form.two_vectors)
       multiply(1, 4, 7);
-    AMX_LOAD(4, lhs, at->lhs_row, form.streams_lhs);
+    _tile_loadd(4, lhs, at->lhs_row);
     if (form.two_halves)
       multiply(2, 5, 6);
     AMX_LOAD(6, rhs, step, form.streams_rhs);
@@ -102,7 +102,7 @@ INLINE void amx_add_products(const amx_tile *at, amx_form form) {
     if (form.two_vectors)
       AMX_LOAD(7, rhs + amx_bytes, step, form.streams_rhs);
     if (form.two_halves)
-      AMX_LOAD(5, lhs + half, at->lhs_row, form.streams_lhs);
+      _tile_loadd(5, lhs + half, at->lhs_row);
   }
   multiply(0, 4, 6);
   if (form.two_vectors)

@@ -60,16 +60,20 @@ INLINE amx_tile amx_borrow(amx_tile at, amx_buffer *buffer, int32_t rows, int32_
   return at;
 }
 
-/* Into L2, while the sums are made. */
-INLINE void amx_fetch(const amx_tile *at, int32_t rows) {
-  for (int32_t row = 0; row < rows; ++row) {
-    __builtin_prefetch(at->c + row * at->c_row, 1, 2);
-    __builtin_prefetch(at->c + row * at->c_row + amx_bytes, 1, 2);
-  }
+/* Rows of a matrix that is not packed, into L2: those of the next tile that fall to this panel. */
+INLINE void amx_fetch(const amx_block *in, int32_t row, int32_t column) {
+  const int32_t next = row + amx_both, rows = amx_least(amx_both, in->rows - next);
+  const int32_t panel = column / amx_panel, panels = (in->columns + amx_panel - 1) / amx_panel;
+  const char *lhs = in->lhs + next / amx_both * in->lhs_tile;
+  if (in->lhs_row == amx_bytes)
+    return;
+  for (int32_t at = rows * panel / panels; at < rows * (panel + 1) / panels; ++at)
+    for (int32_t lot = 0; lot < in->lots; ++lot)
+      __builtin_prefetch(lhs + at * in->lhs_row + lot * in->lhs_lot, 0, 2);
 }
 
-INLINE void amx_multiply_part(const amx_tile *at, int32_t rows, int32_t columns, amx_form form) {
-  form.two_halves = form.two_vectors = 1;
+INLINE void amx_multiply_part(const amx_tile *at, int32_t rows, int32_t columns) {
+  amx_form form = {.two_halves = 1, .two_vectors = 1, .streams_rhs = 1};
   if (rows > amx_rows && columns > kdl_mma_columns)
     amx_multiply(at, form);
   form.two_vectors = 0;
@@ -84,8 +88,7 @@ INLINE void amx_multiply_part(const amx_tile *at, int32_t rows, int32_t columns,
 }
 
 /* A tile; the registers are configured for `configured` rows. */
-INLINE void amx_tile_run(const amx_block *in, int32_t *configured, int32_t row, int32_t column,
-                         amx_form form) {
+INLINE void amx_tile_run(const amx_block *in, int32_t *configured, int32_t row, int32_t column) {
   const int32_t rows = amx_least(amx_both, in->rows - row);
   const int32_t columns = amx_least(amx_panel, in->columns - column);
   const int in_part = columns % kdl_mma_columns != 0;
@@ -94,9 +97,8 @@ INLINE void amx_tile_run(const amx_block *in, int32_t *configured, int32_t row, 
   const amx_tile at = in_part ? amx_borrow(to, &buffer, rows, columns) : to;
   if (rows != *configured)
     amx_configure(*configured = rows);
-  if (form.streams_lhs)
-    amx_fetch(&to, rows);
-  amx_multiply_part(&at, rows, columns, form);
+  amx_fetch(in, row, column);
+  amx_multiply_part(&at, rows, columns);
   if (in_part)
     amx_copy(to.c, to.c_row, buffer.sums, amx_buffer_row, rows, columns);
 }
@@ -137,30 +139,17 @@ INLINE void amx_vector_run(const amx_block *in, int32_t row) {
   amx_copy(c_below, at.c_row, sums_below, amx_buffer_row, amx_both, in->columns);
 }
 
-/* While all of the right operand stays in L2, a tile of the left one is in L1 for all of it.
- * Otherwise a panel of the right one is used for all of the left one, which is in L2; C is not. */
+/* A tile of the left operand is in L1 for all of the right one, which L2 keeps. */
 INLINE void amx_block_run(const amx_block *in) {
-  enum { in_l1 = 1 << 15, in_l2 = 3 << 19 };
-  const amx_form small = {0}, streams_lhs = {.streams_lhs = 1}, streams_rhs = {.streams_rhs = 1};
-  const ptrdiff_t rhs_size = (ptrdiff_t)in->columns * in->lots * amx_bytes;
   int32_t row = 0, configured = 0;
   if (in->columns <= kdl_mma_columns && in->rows >= 2 * amx_both) {
     amx_configure(configured = amx_both);
     for (; row + 2 * amx_both <= in->rows; row += 2 * amx_both)
       amx_vector_run(in, row);
   }
-  if (rhs_size > in_l2)
+  for (; row < in->rows; row += amx_both)
     for (int32_t column = 0; column < in->columns; column += amx_panel)
-      for (int32_t at = row; at < in->rows; at += amx_both)
-        amx_tile_run(in, &configured, at, column, streams_lhs);
-  else if (rhs_size > in_l1)
-    for (; row < in->rows; row += amx_both)
-      for (int32_t column = 0; column < in->columns; column += amx_panel)
-        amx_tile_run(in, &configured, row, column, streams_rhs);
-  else
-    for (; row < in->rows; row += amx_both)
-      for (int32_t column = 0; column < in->columns; column += amx_panel)
-        amx_tile_run(in, &configured, row, column, small);
+      amx_tile_run(in, &configured, row, column);
   _tile_release();
 }
 

@@ -3,7 +3,7 @@
  * threads, and together they have every row and column once. */
 #include "launch_support.h"
 
-#include <kdl/matmul_division.h>
+#include <kdl/matmul.h>
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -52,8 +52,45 @@ static void blocks_fit_the_caches(void **state) {
       assert_true(division.memory <= (share > 256 << 10 ? share : 256 << 10));
       assert_int_equal(division.memory % on->caches.page, 0);
       assert_int_equal(division.depth % 16, 0);
-      /* A tile of A of that depth leaves some of L1 to B, or the kernels' constant holds. */
-      assert_true(division.depth * 4 * 16 <= on->caches.l1);
+    }
+}
+
+/* Where registers are tiles, a tile of A fills L1 to two thirds; elsewhere the kernels' constant
+ * holds. */
+static void tiles_fit_l1(void **state) {
+  (void)state;
+  for
+    EACH(i, machines) {
+      const machine *on = &machines[i];
+      kdl_matmul_tile tile = kdl_matmul_tile_of(on->tile);
+      const uint32_t shape[] = {1000, 1000, 1000};
+      uint32_t depth = divide(on, on->cores, shape, 0).depth, size = depth * tile.rows * 4;
+      assert_int_equal(depth != 0, tile.is_matrix);
+      assert_int_equal(depth % 16, 0);
+      assert_true(size <= on->caches.l1 / 3 * 2);
+      assert_true(!depth || size + 16 * tile.rows * 4 > on->caches.l1 / 3 * 2);
+    }
+}
+
+/* B is packed by its users while it is small or has few of them; a large one once, for all. */
+static void large_weights_are_packed_once(void **state) {
+  (void)state;
+  for
+    EACH(i, machines) {
+      const machine *on = &machines[i];
+      for (uint32_t threads = 1; threads <= on->cores; threads *= 2) {
+        kdl_matmul matmul = {.type =
+                                 on->tile >> 16 == 16 ? KDL_MATMUL_F32_BF16 : KDL_MATMUL_F32_F32,
+                             .threads = threads,
+                             .tile = on->tile,
+                             .machine = on->caches};
+        kdl_matmul_division by;
+        assert_true(kdl_matmul_packs_on_demand(&matmul, 8, 4096, 4096, &by));
+        assert_true(kdl_matmul_packs_on_demand(&matmul, 128, 256, 256, &by));
+        assert_true(by.rows >= 1 && by.columns >= 1);
+        assert_false(kdl_matmul_packs_on_demand(&matmul, 8192, 8192, 8192, &by));
+        assert_false(kdl_matmul_packs_on_demand(&matmul, 100000, 8, 64, &by));
+      }
     }
 }
 
@@ -175,6 +212,8 @@ static void caches_are_read_as_linux_describes_them(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_fit_the_caches),
+      cmocka_unit_test(tiles_fit_l1),
+      cmocka_unit_test(large_weights_are_packed_once),
       cmocka_unit_test(every_row_and_column_is_in_one_group),
       cmocka_unit_test(groups_follow_the_threads),
       cmocka_unit_test(narrow_products_are_divided_by_columns),

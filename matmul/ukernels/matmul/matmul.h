@@ -170,9 +170,9 @@ static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t
 /* Tiles with unpacked B, of `most` words of K at a time. Up to `size` bytes of it are packed: all
  * of it, if it fits, or one panel after another, each used for all rows and then replaced. With few
  * rows and long rows of B, strips along K are short, so that the lines that are read at a time do
- * not replace each other in the cache. */
+ * not replace each other in the cache: the shorter the more columns there are. */
 static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumulate, size_t size) {
-  enum { few_rows = 32, long_rows = 4096, strip = values == 1 ? 16 : 64 };
+  enum { few_rows = 32, long_rows = 4096, strip = values == 1 ? 16 : 64, strip_words = 1 << 16 };
   enum { line = 64 / sizeof(element), panel = max_vectors * columns };
   ptrdiff_t padded = (s->width + columns - 1) / columns * columns;
   ptrdiff_t needed = padded * (words + has_bias) * values * (ptrdiff_t)sizeof(rhs_element);
@@ -183,7 +183,8 @@ static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumu
   s->b += has_bias ? (s->keeps_all_of_rhs ? padded : tile_vectors() * columns) * values : 0;
   s->prefetch_distance = steps * values * stride;
   if (s->rows <= few_rows && stride * (ptrdiff_t)sizeof(element) >= long_rows) {
-    most = min_i32(most, strip);
+    int32_t fits = strip_words / s->width / steps * steps;
+    most = min_i32(most, fits > strip ? fits : strip);
     s->prefetch_distance = line > panel ? line : panel;
     s->in_place &= words <= most;
   }

@@ -235,11 +235,12 @@ INLINE void pack_whole_vector(rhs_element *restrict to, const element *restrict 
   store_packed_vector(to, rows);
 }
 
-/* What comes next of a row, into the cache. */
+/* What comes next of a row, into L2: of L1, rows that are a multiple of 4 KiB apart would share the
+ * same few places, and replace each other before they are read. */
 INLINE void fetch_row(const element *row, int32_t vectors) {
   enum { line = 64 / sizeof(element) };
   for (int32_t column = 0; column < vectors * columns; column += line)
-    __builtin_prefetch(row + column);
+    __builtin_prefetch(row + column, 0, 2);
 }
 
 /* 16 words of vectors side by side, all of them there, from rows of N. */

@@ -4,7 +4,8 @@
 
 libkdl and PyTorch run in processes of their own, one of each per number of threads, and take turns: a block of one, a block of the other.
 The median of the blocks is given, in GFLOP/s (int8: GOP/s). "packed" has weights packed before, "plain" has them as they lie; PyTorch is
-given plain operands. CPUS counts those that were busy, memory that is allocated for a block included. matmul_loop.so is bench/python/matmul_loop.c with libkdl.a as a shared library:
+given plain operands. CPUS counts those that were busy, memory that is allocated for a block included. With few rows, OF COPY is the rate at which
+packed weights are read, over that at which PyTorch copies as many bytes (read and written). matmul_loop.so is bench/python/matmul_loop.c with libkdl.a as a shared library:
 
     cc -O2 -shared -fPIC -Iinclude bench/python/matmul_loop.c build/lib/libkdl.a -lm -lpthread -ldl -o matmul_loop.so
 
@@ -27,6 +28,8 @@ SHAPES = ("1x4096x4096,4x4096x4096,16x4096x4096,32x4096x11008,64x1024x1024,128x7
           "512x512x512,1000x1000x1000,1024x1024x1024,2048x2048x2048,4096x4096x4096,127x129x131,512x2048x512")
 TYPES = {"bf16": 0, "int8": 1, "f32": 2}  # of kdl_matmul_type
 WAYS = {"packed": 0, "plain": 1, "pack": 2}
+FEW_ROWS = 32
+SHORT = 0.02  # seconds: a product that is timed again, with caches and threads that are ready, before it is known how many make a block
 
 
 def cpu_seconds():
@@ -80,21 +83,26 @@ class Torch:
     def prepare(self, kind, m, n, k):
         torch = self.torch
         torch.manual_seed(0)
+        few = torch.randint(-127, 128, (4099,), dtype=torch.int8) if kind == "int8" else torch.randn(4099)
+        few = few.to(torch.bfloat16) if kind == "bf16" else few
+        a, b = (few.repeat(rows * columns // len(few) + 1)[:rows * columns].view(rows, columns) for rows, columns in ((m, k), (k, n)))
         if kind == "int8":
-            a, b = (torch.randint(-127, 128, size, dtype=torch.int8) for size in ((m, k), (k, n)))
             out = torch.empty(m, n, dtype=torch.int32)
             self.call = lambda: torch._int_mm(a, b, out=out)
         else:
-            dtype = torch.bfloat16 if kind == "bf16" else torch.float32
-            a, b, out = torch.randn(m, k).to(dtype), torch.randn(k, n).to(dtype), torch.empty(m, n, dtype=dtype)
+            out = torch.empty(m, n, dtype=few.dtype)
             self.call = lambda: torch.mm(a, b, out=out)
+        copy = torch.empty_like(b) if m <= FEW_ROWS else b
+        self.copy = lambda: copy.copy_(b)
 
-    def block(self, _way, count):
+    def block(self, way, count):
+        call = self.copy if way == "copy" else self.call
         with self.torch.inference_mode():
-            self.call()
+            if count > 1:
+                call()
             start = time.perf_counter()
             for _ in range(count):
-                self.call()
+                call()
             return (time.perf_counter() - start) / count
 
 
@@ -152,17 +160,19 @@ def measure(workers, kind, shape, arguments):
     """Medians of the seconds of each way, and how many CPUs were busy: {way: (seconds, CPUs)}."""
     ways = []
     for name, worker in workers.items():
-        ways += [(worker, "torch")] if name == "torch" else [(worker, ("before " if name == "before" else "") + way) for way in arguments.ways.split(",")]
+        ways += [(worker, "torch")] + [(worker, "copy")] * (shape[0] <= FEW_ROWS) if name == "torch" else [(worker, ("before " if name == "before" else "") + way) for way in arguments.ways.split(",")]
     for worker in workers.values():
         worker.ask("prepare", kind, *shape)
     counts, found = {}, {way: [] for _, way in ways}
     for worker, way in ways:
         first = worker.seconds(way.split()[-1], 1)[0]
+        if first < SHORT:
+            first = worker.seconds(way.split()[-1], 2)[0]
         counts[way] = max(1, min(1000, int(arguments.block_ms / 1e3 / first))) if first else 1000
     for _ in range(arguments.blocks):
         for worker, way in ways:
             found[way].append(worker.seconds(way.split()[-1], counts[way]))
-            if way == "torch":
+            if way in ("torch", "copy"):
                 time.sleep(0.01)  # its threads wait for more work without sleeping
 
     return {way: tuple(statistics.median(column) for column in zip(*values)) for way, values in found.items()}
@@ -175,7 +185,7 @@ def geometric_mean(values):
 def table(workers, kind, threads, arguments):
     """Prints a row per shape; returns the rows."""
     print(f"\n{kind}, {threads} thread{'s'[:threads > 1]}")
-    print(f"{'SHAPE':16} {'PACKED':>8} {'PLAIN':>8} {'TORCH':>8} {'RATIO':>6} {'PACKED':>6} {'PACK US':>8} {'PACKED US':>10} {'CPUS':>5}" + " PACKED  PLAIN over before" * bool(arguments.before), flush=True)
+    print(f"{'SHAPE':16} {'PACKED':>8} {'PLAIN':>8} {'TORCH':>8} {'RATIO':>6} {'PACKED':>6} {'PACK US':>8} {'PACKED US':>10} {'CPUS':>5} {'OF COPY':>7}" + " PACKED  PLAIN over before" * bool(arguments.before), flush=True)
     rows = []
     for text in arguments.shapes.split(","):
         shape = m, n, k = tuple(map(int, text.split("x")))
@@ -185,10 +195,11 @@ def table(workers, kind, threads, arguments):
         nothing = (math.nan, math.nan)
         plain, packed = rate.get("plain", math.nan), rate.get("packed", math.nan)
         rows.append({"type": kind, "threads": threads, "shape": text, **{way: seconds for way, (seconds, _) in taken.items()}})
+        of_copy = f"{taken['copy'][0] / 2 / taken['packed'][0]:7.2f}" if "copy" in taken and "packed" in taken else " " * 7
         before = "".join(f" {rate[way] / rate['before ' + way]:6.2f}" for way in ("packed", "plain") if "before " + way in rate)
         print(f"{text:16} {packed:8.0f} {plain:8.0f} {peer:8.0f} {plain / peer:6.2f} {packed / peer:6.2f} "
               f"{taken.get('pack', nothing)[0] * 1e6:8.1f} {taken.get('packed', nothing)[0] * 1e6:10.1f} "
-              f"{taken.get('packed', nothing)[1]:5.1f}{before}", flush=True)
+              f"{taken.get('packed', nothing)[1]:5.1f} {of_copy}{before}", flush=True)
     if "torch" in rows[0]:
         means = {way: geometric_mean([row["torch"] / row[way] for row in rows if row["torch"] < math.inf])
                  for way in ("plain", "packed") if way in rows[0]}
@@ -224,11 +235,11 @@ def main():
         workers = {name: Worker(name, threads, arguments) for name in ("kdl", *filter(None, ("before" * bool(arguments.before), *arguments.peers.split(","))))}
         for kind in arguments.types.split(","):
             rows += table(workers, kind, threads, arguments)
+            if arguments.json:
+                with open(arguments.json, "w", encoding="utf-8") as file:
+                    json.dump(rows, file)
         for worker in workers.values():
             worker.end()
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file)
 
 
 if __name__ == "__main__":

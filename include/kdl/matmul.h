@@ -196,7 +196,15 @@ static inline int kdl_matmul_fuses_packing(const kdl_matmul *matmul, uint32_t m,
   return n > 8 && (!last || last > 4) && kdl_matmul_packed_size(matmul->type, n, k) <= most;
 }
 
-/* The same with a machine and threads: what costs less. */
+/* Whether the last columns of a packed B are its rows. They are added up in another order, which
+ * must not depend on the threads. */
+static inline int kdl_matmul_packs_rows(const kdl_matmul *matmul, uint32_t n, uint32_t words) {
+  kdl_matmul_tile tile = kdl_matmul_tile_of(matmul->tile);
+  uint32_t last = n % tile.columns;
+  return n <= 8 || (!tile.is_matrix && last && last <= 4 && words >= 64);
+}
+
+/* The same as kdl_matmul_fuses_packing with a machine and threads: what costs less. */
 static inline int kdl_matmul_packs_on_demand(const kdl_matmul *matmul, uint32_t m, uint32_t n,
                                              uint32_t k, kdl_matmul_division *out_division) {
   const kdl_matmul_machine *machine = &matmul->machine;
@@ -204,11 +212,10 @@ static inline int kdl_matmul_packs_on_demand(const kdl_matmul *matmul, uint32_t 
   kdl_matmul_division before = kdl_matmul_divide(machine, matmul->tile, threads, m, n, words, 0);
   float packing = kdl_matmul_packing_cycles(machine, matmul->tile, threads, n, words);
   *out_division = kdl_matmul_divide(machine, matmul->tile, threads, m, n, words, 1);
-  if (m <= 32 || n <= 8)
+  if (m <= 32)
     return n > 8;
-  if (threads < 2 && n % 32 && n % 32 <= 4)
-    return 0;
-  return out_division->cycles <= before.cycles + packing;
+  return !kdl_matmul_packs_rows(matmul, n, words) &&
+         out_division->cycles <= before.cycles + packing;
 }
 
 /* The same with unpacked B. `scratch` has kdl_matmul_packed_size bytes. */

@@ -45,17 +45,21 @@ def field(text, name):
 
 
 def matmul_scale(text, source):
-    """The last section of bench/matmul_scale.py's results: kdl over PyTorch by type and number of threads."""
-    section = text[text.rindex("\n=== "):]
-    rows, kind, threads = [], None, 0
-    for line in section.splitlines():
-        head = re.fullmatch(r"(\w+), (\d+) threads?", line)
-        cells = line.split()
-        if head:
-            kind, threads = head[1], int(head[2])
-        elif kind and len(cells) == 9 and re.fullmatch(r"\d+x\d+x\d+", cells[0]):
-            rows.append({"type": kind, "threads": threads, "shape": cells[0], "plain": float(cells[4]), "packed": float(cells[5])})
-    return {"source": source, "hardware": re.search(r"^hardware +(.*)", text, re.M)[1], "rows": rows}
+    """Of bench/matmul_scale.py's results, the last whole table for each type and number of threads: kdl over PyTorch. The last two runs count."""
+    sections = [part for part in text.split("\n=== ") if "next to PyTorch" in part.splitlines()[0] or "beside PyTorch" in part.splitlines()[0]]
+    tables = {}
+    for section in sections[-2:]:
+        rows, key = [], None
+        for line in section.splitlines():
+            head = re.fullmatch(r"(\w+), (\d+) threads?", line)
+            cells = line.split()
+            if head:
+                rows, key = [], (head[1], int(head[2]))
+            elif key and len(cells) >= 9 and re.fullmatch(r"\d+x\d+x\d+", cells[0]):
+                rows.append({"type": key[0], "threads": key[1], "shape": cells[0], "plain": float(cells[4]), "packed": float(cells[5])})
+            elif key and line.startswith("geometric mean"):
+                tables[key] = rows
+    return {"source": source, "hardware": re.search(r"^hardware +(.*)", text, re.M)[1], "rows": [row for rows in tables.values() for row in rows]}
 
 
 # The data of each file, and what it is made from.

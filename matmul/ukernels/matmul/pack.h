@@ -235,12 +235,12 @@ INLINE void pack_whole_vector(rhs_element *restrict to, const element *restrict 
   store_packed_vector(to, rows);
 }
 
-/* What comes next of a row, into L2: of L1, rows that are a multiple of 4 KiB apart would share the
- * same few places, and replace each other before they are read. */
+/* What comes next of a row, into the cache. Rows of f32 that are a multiple of 4 KiB apart have the
+ * same few places in L1, and would replace each other there before they are read: into L2. */
 INLINE void fetch_row(const element *row, int32_t vectors) {
   enum { line = 64 / sizeof(element) };
   for (int32_t column = 0; column < vectors * columns; column += line)
-    __builtin_prefetch(row + column, 0, 2);
+    __builtin_prefetch(row + column, 0, values == 1 ? 2 : 3);
 }
 
 /* 16 words of vectors side by side, all of them there, from rows of N. */

@@ -128,6 +128,7 @@ typedef enum kdl_image_kind {
   KDL_IMAGE_CL,      /* OpenCL C source, compiled by the driver                */
   /* A recorded sequence, which holds no code: kdl_sequence_open. */
   KDL_IMAGE_SEQUENCE,
+  KDL_IMAGE_TILEIR, /* CUDA Tile IR, compiled by the driver */
 } kdl_image_kind;
 
 /* "cubin", "spirv", ...: the names `kdl ls` prints; "unknown" for values outside the enum. */

@@ -138,12 +138,15 @@ void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value) {
     image->metadata_flags |= KDL_METADATA_HAS_RULES;
   else if (kdl_kernel_name(key, &kernel))
     image->metadata_flags |= KDL_METADATA_HAS_KERNELS;
-  else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa"))
+  else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa") ||
+           kdl_text_is(key, "kdl.tile_ir"))
     image->metadata_flags |= KDL_METADATA_HAS_VERSION;
   else if (kdl_text_is(key, KDL_DIGEST_KEY))
     image->metadata_flags |= KDL_METADATA_HAS_DIGEST;
   else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
     image->kind = KDL_IMAGE_CL;
+  else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "tileir"))
+    image->kind = KDL_IMAGE_TILEIR;
   else if (kdl_text_is(key, "kdl.kind"))
     image->metadata_flags |= KDL_METADATA_HAS_UNKNOWN_KIND;
 }

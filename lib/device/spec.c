@@ -179,7 +179,8 @@ static bool compile_spec(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOK
       .ptx = spec->ptx,
       .spirv = spec->il,
       .loads = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CL : 0,
-      .refuses = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CUBIN : 0,
+      .refuses =
+          spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CUBIN | 1u << KDL_IMAGE_TILEIR : 0,
   };
   enum { most_cuda = 99 };
   uint32_t version = 0;

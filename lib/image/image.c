@@ -52,6 +52,8 @@ static const kind_row kinds[] = {
     [KDL_IMAGE_CL] = {"cl", 0, kdl_opencl_c_read_target, kdl_opencl_c_read_kernels,
                       kdl_opencl_c_read_params, .no_reader = NULL},
     [KDL_IMAGE_SEQUENCE] = {"sequence", .no_reader = "it is a recorded sequence, which holds none"},
+    [KDL_IMAGE_TILEIR] = {"tileir", 0, kdl_tile_ir_read_target, kdl_tile_ir_read_kernels,
+                          .no_reader = NULL},
 };
 
 static const kind_row *kind_info(kdl_image_kind kind) {
@@ -113,6 +115,8 @@ kdl_image_kind kdl_image_sniff(const void *head, size_t size) {
   }
   if (size >= sizeof bundle - 1 && memcmp(head, bundle, sizeof bundle - 1) == 0)
     return KDL_IMAGE_BUNDLE;
+  if (kdl_tile_ir_begins(head, size))
+    return KDL_IMAGE_TILEIR;
   return kdl_ptx_begins(head, size) ? KDL_IMAGE_PTX : KDL_IMAGE_UNKNOWN;
 }
 

@@ -30,6 +30,8 @@ kdl_target_reader kdl_ptx_read_target;
 kdl_kernel_reader kdl_ptx_read_kernels;
 kdl_target_reader kdl_spirv_read_target;
 kdl_kernel_reader kdl_spirv_read_kernels;
+kdl_target_reader kdl_tile_ir_read_target;
+kdl_kernel_reader kdl_tile_ir_read_kernels;
 kdl_target_reader kdl_zebin_read_target;
 kdl_kernel_reader kdl_zebin_read_kernels;
 
@@ -57,6 +59,9 @@ kdl_status kdl_no_such_kernel(kdl_string kernel);
 
 /* Whether text begins with PTX's `.version`, after blanks and whole comments. */
 bool kdl_ptx_begins(const void *head, size_t size);
+
+/* Whether the bytes begin with the magic of Tile IR. */
+bool kdl_tile_ir_begins(const void *head, size_t size);
 
 /* Whether PTX declares a function or a variable `.extern` that the driver does not define. */
 bool kdl_ptx_has_unresolved(const void *data, size_t size);

@@ -106,6 +106,9 @@ uint16_t kdl_nvptx_number_at(char suffix, size_t index);
  * table's last row support at least that row's. */
 uint32_t kdl_nvptx_ptx_of_cuda(uint32_t cuda);
 
+/* The first CUDA version whose driver compiles Tile IR for a device; 0 where none does. */
+uint32_t kdl_nvptx_tile_ir_driver(uint32_t capability);
+
 /* The first CUDA version that supports the PTX ISA version; 0 where it is unknown. */
 uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx);
 

@@ -57,14 +57,17 @@ static image_version version_under_key(const kdl_image *image, kdl_string key) {
   return (image_version){0};
 }
 
-/* Writers of a kernel index add kdl.version; the reader of fatbins adds kdl.ptx_isa. */
+/* Writers of a kernel index add kdl.version; the reader of fatbins adds kdl.ptx_isa and
+ * kdl.tile_ir. */
 static image_version declared_version(const kdl_image *image) {
   if (!(image->metadata_flags & KDL_METADATA_HAS_VERSION))
     return (image_version){0};
   image_version version = version_under_key(image, KDL_TEXT("kdl.version"));
-  return version.major || image->kind != KDL_IMAGE_PTX
-             ? version
-             : version_under_key(image, KDL_TEXT("kdl.ptx_isa"));
+  if (!version.major && image->kind == KDL_IMAGE_PTX)
+    return version_under_key(image, KDL_TEXT("kdl.ptx_isa"));
+  if (!version.major && image->kind == KDL_IMAGE_TILEIR)
+    return version_under_key(image, KDL_TEXT("kdl.tile_ir"));
+  return version;
 }
 
 /* The version is in the image's header, and SPIR-V capabilities follow it. They are read only where
@@ -92,7 +95,8 @@ static image_version image_version_of(kdl_container *container, uint32_t index) 
 }
 
 static bool kind_has_version(kdl_image_kind kind) {
-  return kind == KDL_IMAGE_PTX || kind == KDL_IMAGE_SPIRV || kind == KDL_IMAGE_HSACO;
+  return kind == KDL_IMAGE_PTX || kind == KDL_IMAGE_SPIRV || kind == KDL_IMAGE_HSACO ||
+         kind == KDL_IMAGE_TILEIR;
 }
 
 bool kdl_catalog_rule_is_shared(const kdl_image *image) {

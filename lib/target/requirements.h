@@ -13,9 +13,15 @@
 /* All families: kinds of image at 48 + kind, and a bit that no device has. */
 enum { KDL_NEED_KIND = 64 + 48, KDL_NEED_IMPOSSIBLE = 64 + 63 };
 
-/* NVIDIA: PTX ISA versions, numbered in nvptx.c; and, for cubins of desktop parts, not being a
- * Tegra. */
-enum { KDL_NEED_PTX = 64, KDL_NEED_PTX_LAST = 64 + 46, KDL_NEED_DESKTOP = 64 + 47 };
+/* NVIDIA: PTX ISA versions and Tile IR versions, numbered in nvptx.c; and, for cubins of desktop
+ * parts, not being a Tegra. */
+enum {
+  KDL_NEED_PTX = 64,
+  KDL_NEED_PTX_LAST = 64 + 41,
+  KDL_NEED_TILE_IR,
+  KDL_NEED_TILE_IR_LAST = 64 + 46,
+  KDL_NEED_DESKTOP = 64 + 47,
+};
 
 /* AMD */
 enum {

@@ -35,7 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KDL_IMAGE_KIND_COUNT = KDL_IMAGE_SEQUENCE + 1 };
+enum { KDL_IMAGE_KIND_COUNT = KDL_IMAGE_TILEIR + 1 };
 
 /* The rule that applies to an image. */
 typedef enum kdl_image_form {
@@ -49,6 +49,7 @@ typedef enum kdl_image_form {
   KDL_FORM_SPIRV,
   KDL_FORM_CL, /* OpenCL C: any device behind OpenCL */
   KDL_FORM_HOST,
+  KDL_FORM_TILEIR,
   KDL_FORM_BITCODE, /* LLVM's or NVIDIA's: must be linked and compiled first */
 } kdl_image_form;
 
@@ -60,7 +61,8 @@ typedef struct kdl_image_desc {
   kdl_string arch;
   const kdl_pair *pairs; /* metadata; duplicate keys: the last one counts */
   size_t pair_count;
-  /* PTX ISA, SPIR-V version, or in `major` the AMD code object version; 0.0 = not read. */
+  /* PTX ISA, Tile IR or SPIR-V version, or in `major` the AMD code object version; 0.0 = not read.
+   */
   uint16_t version_major;
   uint16_t version_minor;
   uint8_t generic_version; /* of an AMD generic code object; 0 = not read */

@@ -13,7 +13,16 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Reasons for users                                                                            */
 
-typedef enum { OF_ARCH, OF_VENDOR, OF_DRIVER, OF_RUNTIME, OF_SETTINGS, OF_LIMITS, OF_CODE } cause;
+typedef enum {
+  OF_ARCH,
+  OF_VENDOR,
+  OF_DRIVER,
+  OF_RUNTIME,
+  OF_SETTINGS,
+  OF_LIMITS,
+  OF_CODE,
+  OF_UNKNOWN
+} cause;
 
 static cause cause_of(const char *code) {
   static const struct {
@@ -23,6 +32,7 @@ static cause cause_of(const char *code) {
       {"wrong_vendor", OF_VENDOR},
       {"runtime_too_new", OF_RUNTIME},
       {"ptx_isa_unknown_to_driver", OF_DRIVER},
+      {"tile_ir_unknown_to_driver", OF_DRIVER},
       {"driver_too_old", OF_DRIVER},
       {"spirv_version", OF_DRIVER},
       {"generic_version_old", OF_DRIVER},
@@ -41,6 +51,7 @@ static cause cause_of(const char *code) {
       {"container", OF_CODE},
       {"sequence", OF_CODE},
       {"unknown_arch", OF_CODE},
+      {"unknown_kind", OF_UNKNOWN},
       {"kind_mismatch", OF_CODE},
       {"relocatable", OF_CODE},
       {"malformed_key", OF_CODE},
@@ -64,6 +75,7 @@ static const char *cause_text(cause of) {
       [OF_SETTINGS] = "built for other settings",
       [OF_LIMITS] = "needs what the device lacks",
       [OF_CODE] = "no driver loads it",
+      [OF_UNKNOWN] = "of a kind that is not known",
   };
   return words[of];
 }
@@ -92,6 +104,7 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
     break;
   case OF_LIMITS:
   case OF_CODE:
+  case OF_UNKNOWN:
     return;
   case OF_DRIVER:
   case OF_RUNTIME:

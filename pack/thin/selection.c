@@ -22,6 +22,7 @@ typedef enum {
   behind_code,
   kept_more,
   kept_ptx,
+  kept_tile_ir,
   kept_link,
   kept_mode,
   kept_level,
@@ -55,7 +56,9 @@ typedef struct {
 /* One device                                                                                   */
 
 static unsigned image_form(kdl_image_traits traits) {
-  return (traits.tier * 2u + traits.needs_amx) % 32;
+  enum { form_tile_ir = 31 };
+  return traits.kind == KDL_IMAGE_TILEIR ? form_tile_ir
+                                         : (traits.tier * 2u + traits.needs_amx) % form_tile_ir;
 }
 
 /* Whether the image would run after it was linked. */
@@ -92,6 +95,8 @@ static void keep_runnable(selector *c, size_t index, module_state *module) {
   /* Generic code for a group of processors is kept only where there is no specific code. */
   if (is_best && (is_first || (is_code && tier > KDL_TIER_GENERIC)))
     set_image_status(c, index, chosen, module->first);
+  else if (traits.kind == KDL_IMAGE_TILEIR) /* which of the two a driver takes is not documented */
+    set_image_status(c, index, kept_tile_ir, module->first);
   else if (is_best && !is_code && c->rules->keep_ptx)
     set_image_status(c, index, kept_ptx, module->first);
   else
@@ -283,6 +288,9 @@ static const char *explain_image_status(const selector *c, size_t i) {
     return xarena_format(arena, "it is not known whether %s runs it", c->devices[i]);
   case kept_ptx:
     return "--keep-ptx asks for it";
+  case kept_tile_ir:
+    return xarena_format(arena, "it is not known whether %s takes it or image %u", c->devices[i],
+                         c->better[i]);
   case kept_more:
     return xarena_format(arena, "holds kernels that image %u lacks", c->better[i]);
   case behind:

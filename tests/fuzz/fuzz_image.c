@@ -83,7 +83,7 @@ static void read_elf(const uint8_t *image, size_t size) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)
     return 0;
-  kdl_image_kind kind = (kdl_image_kind)(data[0] % (KDL_IMAGE_CL + 1));
+  kdl_image_kind kind = (kdl_image_kind)(data[0] % (KDL_IMAGE_TILEIR + 1));
   /* A copy, so that the image's end is the allocation's. */
   uint8_t *image = malloc(size);
   if (!image)

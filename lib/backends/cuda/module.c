@@ -54,10 +54,11 @@ static kdl_status cuda_load_image(kdl_cuda_device *device, const kdl_backend_ima
 
 kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
   kdl_cuda_device *device = handle;
-  if (image->kind != KDL_IMAGE_CUBIN && image->kind != KDL_IMAGE_PTX)
+  if (image->kind != KDL_IMAGE_CUBIN && image->kind != KDL_IMAGE_PTX &&
+      image->kind != KDL_IMAGE_TILEIR)
     return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
                                   "cuda:%u: found an image of kind %s, expected "
-                                  "cubin or ptx",
+                                  "cubin, ptx or tileir",
                                   device->ordinal, kdl_image_kind_name(image->kind));
   kdl_cuda_module *module = malloc(sizeof *module);
   if (!module)

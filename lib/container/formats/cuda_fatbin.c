@@ -35,10 +35,9 @@ static const struct {
   kdl_image_kind kind;
   uint16_t llvm_kind;
 } kinds[] = {
-    {1, KDL_IMAGE_PTX, 5},
-    {2, KDL_IMAGE_CUBIN, 3},
-    {8, KDL_IMAGE_LTOIR, 0},
+    {1, KDL_IMAGE_PTX, 5},       {2, KDL_IMAGE_CUBIN, 3}, {8, KDL_IMAGE_LTOIR, 0},
     {16, KDL_IMAGE_CUBIN, 3}, /* cuobjdump lists it among the ELF files */
+    {0x80, KDL_IMAGE_TILEIR, 0},
 };
 
 typedef struct {
@@ -207,6 +206,10 @@ static kdl_status read_fatbin_pairs(const fatbin_reader *walk, const fatbin_entr
   if (status == KDL_OK && image->kind == KDL_IMAGE_PTX) {
     length = snprintf(text, sizeof text, "%u.%u", entry->major, entry->minor);
     status = put_fatbin_pair(walk, &pairs, "kdl.ptx_isa", text, (size_t)length);
+  }
+  if (status == KDL_OK && image->kind == KDL_IMAGE_TILEIR) { /* both in one field */
+    length = snprintf(text, sizeof text, "%u.%u", entry->major >> 8, entry->major & 0xff);
+    status = put_fatbin_pair(walk, &pairs, "kdl.tile_ir", text, (size_t)length);
   }
   if (status == KDL_OK && entry->name_offset)
     status = put_fatbin_string(walk, entry, &pairs, "kdl.source_name", entry->at + 32, "entry name",

@@ -247,6 +247,23 @@ static void words_ptx_isa(mismatch_ref m, kdl_out *out) {
   kdl_out_version(out, m->device_rule->ptx);
 }
 
+static void words_tile_ir(mismatch_ref m, kdl_out *out) {
+  uint32_t since = kdl_mismatch_tile_ir(m);
+  kdl_out_format(out, "Tile IR ");
+  kdl_out_version(out, KDL_VERSION_OF(m->image->version_major, m->image->version_minor));
+  if (!since) {
+    kdl_out_format(out, " is compiled for compute capability 8.0 and later");
+    print_mismatch_device(m, out);
+    return;
+  }
+  kdl_out_format(out, " needs a driver of CUDA ");
+  kdl_out_version(out, since);
+  kdl_out_format(out, " or later for compute capability ");
+  print_capability(out, m->device_rule->arch);
+  kdl_out_format(out, "; the driver is of CUDA ");
+  kdl_out_version(out, m->device_rule->driver);
+}
+
 static void words_min_sm(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "min_sm=");
   kdl_out_printable(out, metadata_of(m).value[KDL_KEY_MIN_SM]);
@@ -432,6 +449,7 @@ static void (*const words[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
     [KDL_REASON_TEGRA_EXACT] = words_tegra,
     [KDL_REASON_PTX_TOO_NEW_ARCH] = words_ptx_arch,
     [KDL_REASON_PTX_ISA_UNKNOWN] = words_ptx_isa,
+    [KDL_REASON_TILE_IR_UNKNOWN] = words_tile_ir,
     [KDL_REASON_NOT_IN_GENERIC] = words_not_in_generic,
     [KDL_REASON_GENERIC_VERSION_OLD] = words_generic_version,
     [KDL_REASON_CODE_OBJECT_VERSION] = words_code_object,

@@ -20,6 +20,12 @@ uint32_t kdl_mismatch_ptx(const kdl_mismatch *m) {
   return said > implied ? said : implied;
 }
 
+uint32_t kdl_mismatch_tile_ir(const kdl_mismatch *m) {
+  uint32_t version = KDL_VERSION_OF(m->image->version_major, m->image->version_minor);
+  uint32_t since = kdl_nvptx_tile_ir_driver(m->device_rule->arch & 0xffff);
+  return since && since < version ? version : since;
+}
+
 kdl_feature_set kdl_mismatch_tokens(const kdl_mismatch *m, kdl_missing why) {
   const kdl_device_rule *device = m->device_rule;
   kdl_feature_set set = kdl_missing_tokens(m->image_rule, device);

@@ -14,6 +14,9 @@ void kdl_out_version(kdl_out *out, uint32_t number);
 /* The image's PTX version, or the least that its target implies. */
 uint32_t kdl_mismatch_ptx(const kdl_mismatch *mismatch);
 
+/* The CUDA version whose driver compiles the image's Tile IR for the device; 0 where none does. */
+uint32_t kdl_mismatch_tile_ir(const kdl_mismatch *mismatch);
+
 typedef enum kdl_missing { KDL_MISSING_LACKS, KDL_MISSING_OFF, KDL_MISSING_REFUSED } kdl_missing;
 
 /* The tokens the image needs and the device does not have, for one of three reasons. */

@@ -21,6 +21,14 @@ static void fix_ptx_isa(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, " or build the PTX with an older toolkit");
 }
 
+static void fix_tile_ir(mismatch_ref m, kdl_out *out) {
+  uint32_t cuda = kdl_mismatch_tile_ir(m);
+  if (!cuda)
+    return;
+  kdl_out_format(out, "update the driver to CUDA ");
+  kdl_out_version(out, cuda);
+}
+
 /* Suggests what runs on the device: a cubin for it, or plain PTX. */
 static void fix_nvptx(mismatch_ref m, kdl_out *out) {
   uint32_t arch = m->device_rule->arch;
@@ -73,12 +81,19 @@ static void fix_tokens(mismatch_ref m, kdl_out *out) {
 }
 
 static void (*const fixes[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
-    [KDL_REASON_WRONG_ARCH] = fix_arch,         [KDL_REASON_OTHER_MAJOR] = fix_nvptx,
-    [KDL_REASON_NEWER_MINOR] = fix_nvptx,       [KDL_REASON_ARCH_SPECIFIC_EXACT] = fix_nvptx,
-    [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,   [KDL_REASON_TEGRA_EXACT] = fix_tegra,
-    [KDL_REASON_PTX_TOO_NEW_ARCH] = fix_nvptx,  [KDL_REASON_PTX_ISA_UNKNOWN] = fix_ptx_isa,
-    [KDL_REASON_NOT_IN_GENERIC] = fix_amdgcn,   [KDL_REASON_GENERIC_VERSION_OLD] = fix_amdgcn,
-    [KDL_REASON_XNACK_MISMATCH] = fix_xnack,    [KDL_REASON_IP_VERSION] = fix_ip,
+    [KDL_REASON_WRONG_ARCH] = fix_arch,
+    [KDL_REASON_OTHER_MAJOR] = fix_nvptx,
+    [KDL_REASON_NEWER_MINOR] = fix_nvptx,
+    [KDL_REASON_ARCH_SPECIFIC_EXACT] = fix_nvptx,
+    [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,
+    [KDL_REASON_TEGRA_EXACT] = fix_tegra,
+    [KDL_REASON_PTX_TOO_NEW_ARCH] = fix_nvptx,
+    [KDL_REASON_PTX_ISA_UNKNOWN] = fix_ptx_isa,
+    [KDL_REASON_TILE_IR_UNKNOWN] = fix_tile_ir,
+    [KDL_REASON_NOT_IN_GENERIC] = fix_amdgcn,
+    [KDL_REASON_GENERIC_VERSION_OLD] = fix_amdgcn,
+    [KDL_REASON_XNACK_MISMATCH] = fix_xnack,
+    [KDL_REASON_IP_VERSION] = fix_ip,
     [KDL_REASON_MISSING_FEATURES] = fix_tokens,
 };
 

@@ -213,15 +213,39 @@ uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx) {
 }
 
 /* One bit per minor version from 6.0 on, one for all earlier versions, and the last for all later
- * ones. */
+ * ones. Minors that a major version does not have share the bit of its last. */
 static unsigned ptx_bit(uint32_t ptx) {
+  enum { first_major = 6 };
+  static const uint8_t minors[] = {6, 9, 9, 10, 6}; /* of 6.x to 10.x */
   uint32_t major = ptx >> 16;
   uint32_t minor = ptx & 0xffff;
-  if (major < 6)
+  if (major < first_major)
     return KDL_NEED_PTX;
-  uint32_t index = major > 20 || minor > 9 ? UINT16_MAX : (major - 6) * 10 + minor + 1;
-  uint32_t last = KDL_NEED_PTX_LAST - KDL_NEED_PTX;
-  return KDL_NEED_PTX + (index < last ? index : last);
+  if (major >= first_major + COUNT(minors))
+    return KDL_NEED_PTX_LAST;
+  unsigned bit = KDL_NEED_PTX + 1;
+  for (uint32_t i = 0; i < major - first_major; ++i)
+    bit += minors[i];
+  uint32_t count = minors[major - first_major];
+  return bit + (minor < count ? minor : count - 1);
+}
+
+/* The first driver that compiles Tile IR for a major compute capability (Tile IR, "Release Notes":
+ * 13.1 for 10.x, 11.x and 12.x, 13.2 for 8.x, 13.3 for 9.0); 0 where none does. */
+uint32_t kdl_nvptx_tile_ir_driver(uint32_t capability) {
+  uint32_t major = capability >> 8;
+  return major >= 10  ? KDL_VERSION_OF(13, 1)
+         : major == 9 ? KDL_VERSION_OF(13, 3)
+         : major == 8 ? KDL_VERSION_OF(13, 2)
+                      : 0;
+}
+
+/* One bit per minor version of 13 from 13.1 on, and the last for all later versions. */
+static unsigned tile_ir_bit(uint32_t version) {
+  uint32_t first = KDL_VERSION_OF(13, 1);
+  uint32_t index = version > first ? version - first : 0;
+  uint32_t last = KDL_NEED_TILE_IR_LAST - KDL_NEED_TILE_IR;
+  return KDL_NEED_TILE_IR + (index < last ? index : last);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -265,6 +289,13 @@ static void compile_ir(const kdl_image_desc *desc, const kdl_nvptx_arch *arch, k
     uint32_t first = kdl_nvptx_first_ptx(arch);
     kdl_feature_add(&rule->needs, ptx_bit(version > first ? version : first));
   }
+  if (rule->kind == KDL_IMAGE_TILEIR) {
+    uint32_t version = KDL_VERSION_OF(desc->version_major, desc->version_minor);
+    kdl_feature_add(&rule->needs, tile_ir_bit(version));
+    /* NVIDIA documents no order; PTX, whose rules are known, is first. */
+    kdl_rule_rank(rule, tier, 0);
+    return;
+  }
   uint64_t suffix = arch->suffix == 'a' ? 2 : arch->suffix == 'f' ? 1 : 0;
   kdl_rule_rank(rule, tier, (uint64_t)CC(arch->major, arch->minor) << 2 | suffix);
 }
@@ -286,6 +317,10 @@ void kdl_nvptx_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
     rule->form = KDL_FORM_PTX;
     compile_ir(desc, &arch, KDL_TIER_DRIVER_IR, rule);
     break;
+  case KDL_IMAGE_TILEIR:
+    rule->form = KDL_FORM_TILEIR;
+    compile_ir(desc, &arch, KDL_TIER_DRIVER_IR, rule);
+    break;
   case KDL_IMAGE_LTOIR: /* like bitcode, it is linked before it runs */
   case KDL_IMAGE_BITCODE:
     rule->form = KDL_FORM_BITCODE;
@@ -298,6 +333,16 @@ void kdl_nvptx_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
+
+/* An unknown driver is assumed to know all versions. */
+static void add_tile_ir(uint32_t capability, uint32_t driver, kdl_feature_set *has) {
+  uint32_t since = kdl_nvptx_tile_ir_driver(capability);
+  if (!since || (driver && driver < since))
+    return;
+  unsigned newest = driver ? tile_ir_bit(driver) : (unsigned)KDL_NEED_TILE_IR_LAST;
+  for (unsigned bit = KDL_NEED_TILE_IR; bit <= newest; ++bit)
+    kdl_feature_add(has, bit);
+}
 
 bool kdl_nvptx_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
                       kdl_parse_error *out_error) {
@@ -319,5 +364,7 @@ bool kdl_nvptx_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_fe
     kdl_feature_add(has, bit);
   kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_CUBIN);
   kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_PTX);
+  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_TILEIR);
+  add_tile_ir(capability, desc->driver, has);
   return true;
 }

@@ -109,6 +109,7 @@ static kdl_target_family family_of_kind(kdl_image_kind kind) {
   case KDL_IMAGE_CUBIN:
   case KDL_IMAGE_PTX:
   case KDL_IMAGE_LTOIR:
+  case KDL_IMAGE_TILEIR:
     return KDL_FAMILY_NVPTX;
   case KDL_IMAGE_HSACO:
     return KDL_FAMILY_AMDGCN;

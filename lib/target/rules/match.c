@@ -70,6 +70,8 @@ static uint64_t nvptx_reasons(const kdl_image_rule *image, const kdl_device_rule
     reasons |= nvptx_arch(image, device->arch);
   if (has_any(missing, KDL_NEED_PTX, KDL_NEED_PTX_LAST))
     reasons |= KDL_REASON(PTX_ISA_UNKNOWN);
+  if (in_range && has_any(missing, KDL_NEED_TILE_IR, KDL_NEED_TILE_IR_LAST))
+    reasons |= KDL_REASON(TILE_IR_UNKNOWN);
   if (device->arch < image->min_lo)
     reasons |= KDL_REASON(MIN_SM);
   return reasons;
@@ -183,7 +185,7 @@ const char *kdl_match_fit(const kdl_image_rule *image, const kdl_device_rule *de
   case KDL_TIER_GENERIC:
     return "generic";
   case KDL_TIER_DRIVER_IR:
-    return "driver IR";
+    return image->form == KDL_FORM_TILEIR ? "driver IR, unverified" : "driver IR";
   case KDL_TIER_PORTABLE_IR:
     return "portable IR";
   case KDL_TIER_SOURCE:

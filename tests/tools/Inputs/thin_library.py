@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes lib.c, a library that carries fatbins and bundles as NVIDIA's and AMD's compilers lay them out, and the
-files that it includes: thin_library.py GOLDEN [--pad=BYTES] [--no-bundles] [--packed] [--minors] [--tile]: bundles compressed with zlib; fatbins 0
-and 1 for sm_80 and sm_86, which in 1 hold other kernels; a Tile IR image for sm_100 in each, as CUDA 13.1 has them
+files that it includes: thin_library.py GOLDEN [--pad=BYTES] [--no-bundles] [--packed] [--minors] [--odd]: bundles compressed with zlib; fatbins 0
+and 1 for sm_80 and sm_86, which in 1 hold other kernels; an image of a kind that nobody knows for sm_100 in each
 
 Of the fatbins, number 2 is for sm_120 alone, number 5 is referred to by code, and number 6 by an exported symbol."""
 import hashlib
@@ -16,7 +16,7 @@ options = dict(o[2:].partition("=")[::2] for o in sys.argv[2:])
 pad = int(options.get("pad", 40000))
 noise = random.Random(1)
 
-KINDS = {"ptx": 1, "cubin": 2, "tile": 0x80}
+KINDS = {"ptx": 1, "cubin": 2, "odd": 0x100}
 
 
 def image(name):
@@ -48,8 +48,8 @@ for i in range(8):
     entries = [entry("cubin", arch, cubin) for arch in (75, 80, 90, 100, 120)]
     if i % 2:
         entries.insert(3, entry("cubin", 90, image("sm_90a.cubin"), 1 << 20))
-    if "tile" in options:
-        entries.append(entry("tile", 100, b"\x7fTileIR\0"))
+    if "odd" in options:
+        entries.append(entry("odd", 100, b"\x7fOdd\0"))
     fatbins.append(fatbin(*entries, entry("ptx", 90, ptx)))
 
 def bundle(*targets):

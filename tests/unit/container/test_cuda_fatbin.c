@@ -201,6 +201,31 @@ static void reads_specific_architectures(void **state) {
   kdl_close(lib);
 }
 
+static void reads_tile_ir(void **state) {
+  (void)state;
+  kdl_library *lib = open_golden("fatbin/tile.fatbin");
+  assert_int_equal(kdl_image_count(lib), 3);
+  assert_image(lib, 0, KDL_IMAGE_PTX, "sm_90", 1045, 1045);
+  assert_image(lib, 1, KDL_IMAGE_TILEIR, "sm_80", 976, 976);
+  assert_value(lib, 1, "kdl.tile_ir", "13.1");
+  assert_value(lib, 2, "kdl.tile_ir", "13.3");
+  assert_value(lib, 2, "kdl.kind", NULL);
+  assert_value(lib, 2, "kdl.source_name", "saxpy-13.3");
+  assert_value(lib, 2, "kdl.options", "-O3");
+  kdl_close(lib);
+  lib = open_golden("fatbin/tile_zstd.fatbin");
+  assert_image(lib, 1, KDL_IMAGE_TILEIR, "sm_80", 1011, 382);
+  assert_value(lib, 1, "kdl.tile_ir", "13.4");
+  size_t size, golden_size;
+  const void *data;
+  uint8_t *golden = read_golden("images/tile_13_4.tileir", &golden_size);
+  assert_ok(kdl_image_bytes(lib, 1, &data, &size));
+  assert_int_equal(size, golden_size);
+  assert_memory_equal(data, golden, size);
+  free(golden);
+  kdl_close(lib);
+}
+
 static void reads_relocatable_code(void **state) {
   (void)state;
   kdl_library *lib = open_golden("fatbin/rdc.fatbin");
@@ -548,16 +573,27 @@ static void survives_extreme_fields(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lists_without_the_codec), /* before any codec is used */
-      cmocka_unit_test(reads_stored_entries),     cmocka_unit_test(inflates_zstd_entries),
-      cmocka_unit_test(inflates_lz4_entries),     cmocka_unit_test(reads_names_and_options),
-      cmocka_unit_test(lists_link_time_ir),       cmocka_unit_test(reads_specific_architectures),
-      cmocka_unit_test(reads_relocatable_code),   cmocka_unit_test(reads_fatbins_back_to_back),
-      cmocka_unit_test(keeps_unknown_kinds),      cmocka_unit_test(takes_kind_16_for_a_cubin),
-      cmocka_unit_test(lists_unknown_codings),    cmocka_unit_test(inflates_plain_link_time_ir),
-      cmocka_unit_test(trims_stored_ptx),         cmocka_unit_test(refuses_packed_ptx_without_nul),
-      cmocka_unit_test(holds_a_zstd_bomb),        cmocka_unit_test(holds_an_lz4_bomb),
-      cmocka_unit_test(names_each_damaged_field), cmocka_unit_test(refuses_what_follows),
-      cmocka_unit_test(refuses_every_truncation), cmocka_unit_test(survives_extreme_fields),
+      cmocka_unit_test(reads_stored_entries),
+      cmocka_unit_test(inflates_zstd_entries),
+      cmocka_unit_test(inflates_lz4_entries),
+      cmocka_unit_test(reads_names_and_options),
+      cmocka_unit_test(lists_link_time_ir),
+      cmocka_unit_test(reads_specific_architectures),
+      cmocka_unit_test(reads_tile_ir),
+      cmocka_unit_test(reads_relocatable_code),
+      cmocka_unit_test(reads_fatbins_back_to_back),
+      cmocka_unit_test(keeps_unknown_kinds),
+      cmocka_unit_test(takes_kind_16_for_a_cubin),
+      cmocka_unit_test(lists_unknown_codings),
+      cmocka_unit_test(inflates_plain_link_time_ir),
+      cmocka_unit_test(trims_stored_ptx),
+      cmocka_unit_test(refuses_packed_ptx_without_nul),
+      cmocka_unit_test(holds_a_zstd_bomb),
+      cmocka_unit_test(holds_an_lz4_bomb),
+      cmocka_unit_test(names_each_damaged_field),
+      cmocka_unit_test(refuses_what_follows),
+      cmocka_unit_test(refuses_every_truncation),
+      cmocka_unit_test(survives_extreme_fields),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

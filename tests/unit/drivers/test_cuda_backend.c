@@ -393,7 +393,7 @@ static void garbage(void **state) {
                             "kernel image is invalid");
   image.kind = KDL_IMAGE_HSACO;
   assert_fails(driver->module_load(device, &image, &module), KDL_UNSUPPORTED,
-               "cuda:0: found an image of kind hsaco, expected cubin or ptx");
+               "cuda:0: found an image of kind hsaco, expected cubin, ptx or tileir");
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 

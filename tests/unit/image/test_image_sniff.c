@@ -153,21 +153,14 @@ static void kinds_have_names_and_numbers(void **state) {
     const char *name;
     uint16_t llvm;
   } rows[] = {
-      {KDL_IMAGE_UNKNOWN, "unknown", 0},
-      {KDL_IMAGE_OBJECT, "object", 1},
-      {KDL_IMAGE_BITCODE, "bitcode", 2},
-      {KDL_IMAGE_CUBIN, "cubin", 3},
-      {KDL_IMAGE_PTX, "ptx", 5},
-      {KDL_IMAGE_LTOIR, "ltoir", 0},
-      {KDL_IMAGE_HSACO, "hsaco", 1},
-      {KDL_IMAGE_SPIRV, "spirv", 6},
-      {KDL_IMAGE_ZEBIN, "zebin", 1},
-      {KDL_IMAGE_FATBIN, "fatbin", 4},
-      {KDL_IMAGE_BUNDLE, "bundle", 0},
-      {KDL_IMAGE_OFFLOAD, "offload", 0},
-      {KDL_IMAGE_CL, "cl", 0},
-      {KDL_IMAGE_SEQUENCE, "sequence", 0},
-      {(kdl_image_kind)99, "unknown", 0},
+      {KDL_IMAGE_UNKNOWN, "unknown", 0}, {KDL_IMAGE_OBJECT, "object", 1},
+      {KDL_IMAGE_BITCODE, "bitcode", 2}, {KDL_IMAGE_CUBIN, "cubin", 3},
+      {KDL_IMAGE_PTX, "ptx", 5},         {KDL_IMAGE_LTOIR, "ltoir", 0},
+      {KDL_IMAGE_HSACO, "hsaco", 1},     {KDL_IMAGE_SPIRV, "spirv", 6},
+      {KDL_IMAGE_ZEBIN, "zebin", 1},     {KDL_IMAGE_FATBIN, "fatbin", 4},
+      {KDL_IMAGE_BUNDLE, "bundle", 0},   {KDL_IMAGE_OFFLOAD, "offload", 0},
+      {KDL_IMAGE_CL, "cl", 0},           {KDL_IMAGE_SEQUENCE, "sequence", 0},
+      {KDL_IMAGE_TILEIR, "tileir", 0},   {(kdl_image_kind)99, "unknown", 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     assert_string_equal(kdl_image_kind_name(rows[i].kind), rows[i].name);

@@ -40,7 +40,7 @@ static inline uint32_t case_version(const char *text) {
 }
 
 static inline kdl_image_kind case_kind(const char *name) {
-  for (int kind = 0; kind <= KDL_IMAGE_SEQUENCE; ++kind) {
+  for (int kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
     if (strcmp(name, kdl_image_kind_name((kdl_image_kind)kind)) == 0)
       return (kdl_image_kind)kind;
   }

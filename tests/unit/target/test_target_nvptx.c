@@ -246,9 +246,9 @@ static void nearer_images_rank_higher(void **state) {
   (void)state;
   /* Worst first, on a device of compute capability 10.3. */
   static const char *const on_103[] = {
-      "ltoir sm_75",   "ptx sm_75",     "ptx sm_90",    "ptx sm_100",   "ptx sm_100f",
-      "ptx sm_103",    "ptx sm_103f",   "ptx sm_103a",  "cubin sm_100", "cubin sm_103",
-      "cubin sm_100f", "cubin sm_103f", "cubin sm_103a"};
+      "ltoir sm_75",  "tileir sm_80",  "ptx sm_75",     "ptx sm_90",    "ptx sm_100",
+      "ptx sm_100f",  "ptx sm_103",    "ptx sm_103f",   "ptx sm_103a",  "cubin sm_100",
+      "cubin sm_103", "cubin sm_100f", "cubin sm_103f", "cubin sm_103a"};
   for (int count = 1; count <= (int)(sizeof on_103 / sizeof *on_103); ++count)
     assert_int_equal(case_best(on_103, count, "cuda sm_103 loads=ltoir"), count - 1);
   static const char *const on_89[] = {"ptx sm_50",   "ptx sm_75",   "ptx sm_80",  "ptx sm_89",

@@ -28,7 +28,7 @@ typedef struct {
   char refusal[256];  /* the reason, for refused */
 } image_outcome;
 
-enum { form_count = 32 };
+enum { form_count = 32, form_tile_ir = form_count - 1 };
 
 typedef struct {
   const cli_input *input;
@@ -50,7 +50,8 @@ typedef struct {
 
 static unsigned image_form(const keep_state *k, const kdl_verdict *verdict) {
   const kdl_image_traits traits = kdl_catalog_traits(k->catalog, verdict->image);
-  return (traits.tier * 2u + traits.needs_amx) % form_count;
+  return traits.kind == KDL_IMAGE_TILEIR ? (unsigned)form_tile_ir
+                                         : (traits.tier * 2u + traits.needs_amx) % form_tile_ir;
 }
 
 static bool has_link_inputs_only(kdl_library *lib) {

@@ -15,7 +15,7 @@
 
 const char cli_offload_kind_names[] = "none, openmp, cuda, hip, sycl or a number";
 const char cli_image_kind_names[] =
-    "object, bitcode, cubin, ptx, ltoir, hsaco, spirv, zebin, fatbin, bundle, offload, cl, "
+    "object, bitcode, cubin, ptx, ltoir, tileir, hsaco, spirv, zebin, fatbin, bundle, offload, cl, "
     "sequence, unknown, or LLVM's o, bc, s, spv";
 
 static const struct {
@@ -34,7 +34,7 @@ static const struct {
     {KDL_IMAGE_CUBIN, "cubin"},   {KDL_IMAGE_PTX, "ptx"},           {KDL_IMAGE_LTOIR, "ltoir"},
     {KDL_IMAGE_HSACO, "hsaco"},   {KDL_IMAGE_SPIRV, "spv"},         {KDL_IMAGE_ZEBIN, "zebin"},
     {KDL_IMAGE_FATBIN, "fatbin"}, {KDL_IMAGE_BUNDLE, "hipfb"},      {KDL_IMAGE_OFFLOAD, "offload"},
-    {KDL_IMAGE_CL, "cl"},         {KDL_IMAGE_SEQUENCE, "sequence"},
+    {KDL_IMAGE_CL, "cl"},         {KDL_IMAGE_SEQUENCE, "sequence"}, {KDL_IMAGE_TILEIR, "tileir"},
 };
 
 /* LLVM's names for its ImageKind numbers, which are also the extensions its packager knows. The

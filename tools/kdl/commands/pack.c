@@ -216,7 +216,7 @@ static kdl_status read_packed_kernels(const packer *pack, const cli_terms *terms
 
 static kdl_status collect_metadata(packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *offload_kind, metadata *out) {
-  enum { filled = 5 };
+  enum { filled = 6 };
   cli_name_set kernels;
   KDL_TRY(read_packed_kernels(pack, terms, path, bytes, &kernels));
   out->arena = &pack->arena;
@@ -232,6 +232,9 @@ static kdl_status collect_metadata(packer *pack, const cli_terms *terms, const c
     fill_target(pack, terms, path, bytes, out, offload_kind);
   if (is_source(pack, terms, path) && !cli_terms_find(terms, "kdl.kind"))
     add_pair(out, "kdl.kind", "cl");
+  bool is_tile_ir = packed_image_kind(pack, terms, path, bytes) == KDL_IMAGE_TILEIR;
+  if (is_tile_ir && kernels.count && !cli_terms_find(terms, "kdl.kind"))
+    add_pair(out, "kdl.kind", "tileir");
   add_index(terms, &kernels, out);
   if (kernels.count)
     add_needs(pack, terms, path, bytes, out);

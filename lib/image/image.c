@@ -20,9 +20,10 @@ typedef struct {
   uint16_t llvm_number; /* LLVM's object::ImageKind */
   kdl_target_reader *read_target;
   kdl_kernel_reader *read_kernels;
-  kdl_params_reader *read_params;     /* NULL: images of this kind do not declare them */
-  kdl_geometry_reader *read_geometry; /* NULL: images of this kind do not declare it */
-  const char *no_reader;              /* why the first two are missing */
+  kdl_params_reader *read_params;       /* NULL: images of this kind do not declare them */
+  kdl_geometry_reader *read_geometry;   /* NULL: images of this kind do not declare it */
+  kdl_resources_reader *read_resources; /* the same */
+  const char *no_reader;                /* why the first two are missing */
 } kind_row;
 
 static const char container_reason[] = "it is a container: its images tell, not itself";
@@ -30,22 +31,25 @@ static const char container_reason[] = "it is a container: its images tell, not 
 static const kind_row kinds[] = {
     [KDL_IMAGE_UNKNOWN] = {"unknown", .no_reader = "its format is not known"},
     [KDL_IMAGE_OBJECT] = {"object", 1, kdl_host_elf_read_target, kdl_host_elf_read_kernels,
-                          .read_geometry = kdl_host_elf_read_geometry},
+                          .read_geometry = kdl_host_elf_read_geometry,
+                          .read_resources = kdl_host_elf_read_resources},
     [KDL_IMAGE_BITCODE] = {"bitcode", 2, kdl_llvm_bitcode_read_target,
                            kdl_llvm_bitcode_read_kernels, .no_reader = NULL},
     [KDL_IMAGE_CUBIN] = {"cubin", 3, kdl_cubin_read_target, kdl_cubin_read_kernels,
-                         kdl_cubin_read_params, .no_reader = NULL},
+                         kdl_cubin_read_params, .read_resources = kdl_cubin_read_resources},
     [KDL_IMAGE_PTX] = {"ptx", 5, kdl_ptx_read_target, kdl_ptx_read_kernels, kdl_ptx_read_params,
                        .no_reader = NULL},
     [KDL_IMAGE_LTOIR] = {"ltoir",
                          .no_reader =
                              "NVIDIA documents no way to read its link-time IR but nvJitLink"},
     [KDL_IMAGE_HSACO] = {"hsaco", 1, kdl_amdgpu_read_target, kdl_amdgpu_read_kernels,
-                         kdl_amdgpu_read_params, kdl_amdgpu_read_geometry, .no_reader = NULL},
+                         kdl_amdgpu_read_params, kdl_amdgpu_read_geometry,
+                         kdl_amdgpu_read_resources, .no_reader = NULL},
     [KDL_IMAGE_SPIRV] = {"spirv", 6, kdl_spirv_read_target, kdl_spirv_read_kernels,
                          kdl_spirv_read_params, kdl_spirv_read_geometry, .no_reader = NULL},
     [KDL_IMAGE_ZEBIN] = {"zebin", 1, kdl_zebin_read_target, kdl_zebin_read_kernels,
-                         kdl_zebin_read_params, kdl_zebin_read_geometry, .no_reader = NULL},
+                         kdl_zebin_read_params, kdl_zebin_read_geometry, kdl_zebin_read_resources,
+                         .no_reader = NULL},
     [KDL_IMAGE_FATBIN] = {"fatbin", 4, .no_reader = container_reason},
     [KDL_IMAGE_BUNDLE] = {"bundle", .no_reader = container_reason},
     [KDL_IMAGE_OFFLOAD] = {"offload", .no_reader = container_reason},
@@ -216,6 +220,34 @@ kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t 
                     "times as long as the image, expected names that lie apart",
                     names_per_image);
   return KDL_OK;
+}
+
+const kdl_kernel_resources kdl_no_resources = {
+    .vector_registers = KDL_NO_RESOURCE,
+    .scalar_registers = KDL_NO_RESOURCE,
+    .accumulator_registers = KDL_NO_RESOURCE,
+    .vector_spills = KDL_NO_RESOURCE,
+    .scalar_spills = KDL_NO_RESOURCE,
+    .spill_bytes = KDL_NO_RESOURCE,
+    .stack = KDL_NO_RESOURCE,
+    .local = KDL_NO_RESOURCE,
+    .shared = KDL_NO_RESOURCE,
+    .constant = KDL_NO_RESOURCE,
+    .max_block = KDL_NO_RESOURCE,
+    .subgroup = KDL_NO_RESOURCE,
+    .params = KDL_NO_RESOURCE,
+    .param_bytes = KDL_NO_RESOURCE,
+    .code_bytes = KDL_NO_RESOURCE,
+    .barriers = KDL_NO_RESOURCE,
+};
+
+kdl_status kdl_image_read_resources(kdl_image_kind kind, const void *data, size_t size,
+                                    kdl_visit_resources *visit, void *user) {
+  const kind_row *row = kind_info(kind);
+  if (!row->read_resources)
+    return kdl_fail(KDL_UNSUPPORTED, "%s image: it does not declare what its kernels use",
+                    row->name);
+  return row->read_resources(data, size, visit, user);
 }
 
 bool kdl_image_has_geometry(kdl_image_kind kind) {

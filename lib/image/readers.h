@@ -5,6 +5,7 @@
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
+#include "lib/inspect/resources.h"
 #include "support/base/error.h"
 
 #include <stdbool.h>
@@ -53,6 +54,21 @@ kdl_geometry_reader kdl_amdgpu_read_geometry;
 kdl_geometry_reader kdl_host_elf_read_geometry;
 kdl_geometry_reader kdl_spirv_read_geometry;
 kdl_geometry_reader kdl_zebin_read_geometry;
+
+typedef kdl_status kdl_resources_reader(const uint8_t *data, size_t size,
+                                        kdl_visit_resources *visit, void *user);
+
+kdl_resources_reader kdl_amdgpu_read_resources;
+kdl_resources_reader kdl_cubin_read_resources;
+kdl_resources_reader kdl_host_elf_read_resources;
+kdl_resources_reader kdl_zebin_read_resources;
+
+/* Nothing declared. */
+extern const kdl_kernel_resources kdl_no_resources;
+
+static inline uint32_t kdl_resource_clamp(uint64_t value) {
+  return value < KDL_NO_RESOURCE ? (uint32_t)value : KDL_NO_RESOURCE - 1;
+}
 
 kdl_status kdl_too_many_params(void);
 kdl_status kdl_no_such_kernel(kdl_string kernel);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One image of the kind that the first byte picks. */
 #include "lib/inspect/images.h"
+#include "lib/inspect/resources.h"
 #include "support/base/elf_file.h"
+#include "support/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,13 @@ static int read_name(void *user, const char *name, size_t length) {
     names->sum = (unsigned char)(names->sum + (unsigned char)name[i]);
   names->total += length;
   return 0;
+}
+
+static int read_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+  kdl_occupancy occupancy;
+  (void)kdl_occupancy_of(KDL_TEXT("sm_90"), uses, 256, 0, &occupancy);
+  (void)kdl_occupancy_of(KDL_TEXT("gfx90a"), uses, 256, 0, &occupancy);
+  return read_name(user, kernel.data, kernel.length);
 }
 
 static void expect_message(kdl_status status) {
@@ -108,6 +117,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   expect_message(kdl_image_read_kernels(kind, image, size, read_name, &names));
   if (names.total > 8 * size)
     abort();
+  visited kernels = {0};
+  expect_message(kdl_image_read_resources(kind, image, size, read_resources, &kernels));
   free(image);
   return 0;
 }

@@ -22,6 +22,20 @@ static void check(const kdl_ze_info *info, kdl_string name) {
   }
 }
 
+static int count_kernel(void *user, kdl_string name, const kdl_ze_kernel *kernel) {
+  size_t *left = user;
+  if (kernel->param_count > KDL_IMAGE_PARAM_LIMIT || name.length > *left)
+    abort();
+  *left -= name.length;
+  return 0;
+}
+
+static void visit_all(const kdl_ze_info *info) {
+  size_t left = info->size;
+  if (kdl_ze_info_visit(info, 8, count_kernel, &left) != KDL_OK && kdl_error_message()[0] == '\0')
+    abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   /* A copy, so that the text's end is the allocation's. */
   char *text = malloc(size ? size : 1);
@@ -31,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   kdl_ze_info info = {text, size, 0};
   check(&info, (kdl_string){"many", 4});
   check(&info, (kdl_string){"k", 1});
+  visit_all(&info);
   free(text);
   return 0;
 }

@@ -4,19 +4,27 @@
 
 const cli_command cli_command_ls = {
     .name = "ls",
-    .usage = "kdl ls [--json] [--kernels] [--demangle] [--archs] [--long] FILE...",
+    .usage = "kdl ls [--json] [--kernels] [--demangle] [--resources] [--device=DEVICE] [--block=N] "
+             "[--archs] [--long] FILE...",
     .summary = "list the images of a file: index, kind, triple, arch, size, keys",
     .details =
         "Images nested in another are indented below it. KEYS are the metadata pairs other than "
         "triple and arch; kdl.digest is shown only with --long. Kernel names come from "
         "kdl.kernel.NAME keys where the image has them, else from the image itself. On a terminal "
-        "the table fits its width. With several files, --json prints an array.",
+        "the table fits its width. --resources shows what each kernel declares: registers, spills, "
+        "stack, group memory, block, parameters and bytes of code, and with --device how many "
+        "subgroups of it a compute unit runs at a time. With several files, --json prints an "
+        "array.",
     .options =
         (const cli_option[]){
             {"json", 0, CLI_FLAG, NULL, "print JSON instead of a table"},
             {"kernels", 'k', CLI_FLAG, NULL, "also list the kernels of each image"},
             {"demangle", 'C', CLI_FLAG, NULL,
              "with --kernels: demangle C++ names, by libstdc++.so.6"},
+            {"resources", 'r', CLI_FLAG, NULL, "with --kernels: also show what each kernel uses"},
+            {"device", 0, CLI_ONCE, "DEVICE", "with --resources: also show its occupancy there"},
+            {"block", 0, CLI_ONCE, "N",
+             "with --device: work-items of a group; default: the kernel's own block, or up to 256"},
             {"archs", 0, CLI_FLAG, NULL, "print only the architectures, each once, one per line"},
             {"long", 'l', CLI_FLAG, NULL, "also show stored size, offset, container and digest"},
             {.name = NULL},

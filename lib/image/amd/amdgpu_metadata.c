@@ -4,6 +4,8 @@
  * symbols (LLVM's "User Guide for AMDGPU Backend", "Code Object Metadata"). There is a note for
  * each object that was linked: those of rocBLAS have one for each kernel.
  */
+#include "lib/image/amd/amdgpu_metadata.h"
+
 #include "lib/image/readers.h"
 #include "lib/inspect/formats.h"
 #include "lib/inspect/kernels.h"
@@ -39,8 +41,7 @@ static kdl_status open_item(kdl_msgpack *reader, kdl_msgpack_type type, const ch
   return KDL_OK;
 }
 
-/* Finds a key in the map at the reader's position; *out_value is then at the value. */
-static kdl_status find_map_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
+kdl_status kdl_amdgpu_find_value(kdl_msgpack reader, const char *key, kdl_msgpack *out_value,
                                  bool *out_found) {
   kdl_msgpack_item map;
   kdl_status status = open_item(&reader, KDL_MSGPACK_MAP, "AMDGPU metadata", "a map", &map);
@@ -57,13 +58,11 @@ static kdl_status find_map_value(kdl_msgpack reader, const char *key, kdl_msgpac
   return status;
 }
 
-/* Gets a reader at the map of one kernel. */
-typedef kdl_status visit_kernel(kdl_msgpack reader, void *user, bool *out_stop);
-
-static kdl_status visit_note(kdl_msgpack reader, visit_kernel *visit, void *user, bool *out_stop) {
+static kdl_status visit_note(kdl_msgpack reader, kdl_amdgpu_kernel_visitor *visit, void *user,
+                             bool *out_stop) {
   bool found;
   kdl_msgpack_item kernels;
-  kdl_status status = find_map_value(reader, "amdhsa.kernels", &reader, &found);
+  kdl_status status = kdl_amdgpu_find_value(reader, "amdhsa.kernels", &reader, &found);
   if (status != KDL_OK || !found)
     return status;
   status = open_item(&reader, KDL_MSGPACK_ARRAY, "amdhsa.kernels", "an array", &kernels);
@@ -75,9 +74,8 @@ static kdl_status visit_note(kdl_msgpack reader, visit_kernel *visit, void *user
   return status;
 }
 
-/* *out_found: whether there is metadata at all. */
-static kdl_status visit_kernels(const kdl_elf *elf, visit_kernel *visit, void *user,
-                                bool *out_found) {
+kdl_status kdl_amdgpu_visit_metadata(const kdl_elf *elf, kdl_amdgpu_kernel_visitor *visit,
+                                     void *user, bool *out_found) {
   kdl_elf_notes notes = {.elf = elf};
   kdl_elf_note note;
   kdl_status status;
@@ -95,12 +93,12 @@ static kdl_status visit_kernels(const kdl_elf *elf, visit_kernel *visit, void *u
   return status;
 }
 
-static kdl_status read_kernel_name(kdl_msgpack reader, kdl_msgpack_item *out_name) {
+kdl_status kdl_amdgpu_read_name(kdl_msgpack reader, kdl_msgpack_item *out_name) {
   bool found;
   kdl_msgpack_item kernel;
   kdl_msgpack at = reader;
   KDL_TRY(open_item(&at, KDL_MSGPACK_MAP, "amdhsa.kernels", "maps, one for each kernel", &kernel));
-  KDL_TRY(find_map_value(reader, ".name", &at, &found));
+  KDL_TRY(kdl_amdgpu_find_value(reader, ".name", &at, &found));
   if (!found) {
     *out_name = (kdl_msgpack_item){.text = NULL};
     return KDL_OK;
@@ -116,7 +114,7 @@ typedef struct {
 static kdl_status visit_name(kdl_msgpack reader, void *user, bool *out_stop) {
   const name_visitor *visitor = user;
   kdl_msgpack_item name;
-  KDL_TRY(read_kernel_name(reader, &name));
+  KDL_TRY(kdl_amdgpu_read_name(reader, &name));
   if (name.text)
     *out_stop = visitor->visit(visitor->user, name.text, (size_t)name.count);
   return KDL_OK;
@@ -124,7 +122,7 @@ static kdl_status visit_name(kdl_msgpack reader, void *user, bool *out_stop) {
 
 /* Without readable metadata (code object version 2 has YAML), symbols identify kernels: there by a
  * symbol type, later by a descriptor NAME.kd. */
-static kdl_status visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void *user) {
+kdl_status kdl_amdgpu_visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void *user) {
   kdl_elf_symbols symbols;
   KDL_TRY(kdl_elf_open_symbols(elf, SHT_DYNSYM, &symbols));
   if (symbols.count == 0)
@@ -153,8 +151,8 @@ kdl_status kdl_amdgpu_read_kernels(const uint8_t *data, size_t size, kdl_visit_n
   bool found = false;
   kdl_status status = kdl_elf_open(data, size, &elf);
   if (status == KDL_OK)
-    status = visit_kernels(&elf, visit_name, &(name_visitor){visit, user}, &found);
-  return status == KDL_OK && !found ? visit_symbols(&elf, visit, user) : status;
+    status = kdl_amdgpu_visit_metadata(&elf, visit_name, &(name_visitor){visit, user}, &found);
+  return status == KDL_OK && !found ? kdl_amdgpu_visit_symbols(&elf, visit, user) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -186,7 +184,7 @@ static kdl_status next_unsigned(kdl_msgpack *reader, const char *key, uint32_t *
 static kdl_status read_unsigned(kdl_msgpack reader, const char *key, uint32_t *out_number) {
   kdl_msgpack at;
   bool found;
-  kdl_status status = find_map_value(reader, key, &at, &found);
+  kdl_status status = kdl_amdgpu_find_value(reader, key, &at, &found);
   if (status == KDL_OK && !found)
     return kdl_malformed_at(reader.base + reader.at, key, "found none, expected a number");
   return status == KDL_OK ? next_unsigned(&at, key, out_number) : status;
@@ -198,7 +196,7 @@ static kdl_status read_param_kind(kdl_msgpack reader, kdl_image_param_kind *out_
   const size_t hidden_length = sizeof hidden - 1;
   kdl_msgpack_item item;
   bool found;
-  kdl_status status = find_map_value(reader, ".value_kind", &reader, &found);
+  kdl_status status = kdl_amdgpu_find_value(reader, ".value_kind", &reader, &found);
   *out_kind = KDL_IMAGE_PARAM_BYTES;
   *out_hidden = false;
   if (status != KDL_OK || !found)
@@ -214,7 +212,7 @@ static kdl_status read_param_kind(kdl_msgpack reader, kdl_image_param_kind *out_
   return KDL_OK;
 }
 
-static kdl_status visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *user) {
+kdl_status kdl_amdgpu_visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *user) {
   kdl_msgpack_item args;
   KDL_TRY(open_item(&reader, KDL_MSGPACK_ARRAY, ".args", "an array", &args));
   for (uint64_t i = 0; i < args.count; ++i) {
@@ -233,7 +231,7 @@ static kdl_status visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *u
 /* Whether the reader is at the kernel of that name. */
 static kdl_status is_kernel_named(kdl_msgpack reader, kdl_string kernel, bool *out_is) {
   kdl_msgpack_item name;
-  kdl_status status = read_kernel_name(reader, &name);
+  kdl_status status = kdl_amdgpu_read_name(reader, &name);
   *out_is = status == KDL_OK && name.text && name.count == kernel.length &&
             memcmp(name.text, kernel.data, kernel.length) == 0;
   return status;
@@ -253,8 +251,9 @@ static kdl_status visit_kernel_params(kdl_msgpack reader, void *user, bool *out_
     return status;
   bool has_args;
   visitor->found = true;
-  status = find_map_value(reader, ".args", &reader, &has_args);
-  return status == KDL_OK && has_args ? visit_args(reader, visitor->visit, visitor->user) : status;
+  status = kdl_amdgpu_find_value(reader, ".args", &reader, &has_args);
+  return status == KDL_OK && has_args ? kdl_amdgpu_visit_args(reader, visitor->visit, visitor->user)
+                                      : status;
 }
 
 kdl_status kdl_amdgpu_read_params(const uint8_t *data, size_t size, kdl_string kernel,
@@ -264,7 +263,7 @@ kdl_status kdl_amdgpu_read_params(const uint8_t *data, size_t size, kdl_string k
   param_visitor visitor = {.kernel = kernel, .visit = visit, .user = user};
   kdl_status status = kdl_elf_open(data, size, &elf);
   if (status == KDL_OK)
-    status = visit_kernels(&elf, visit_kernel_params, &visitor, &found);
+    status = kdl_amdgpu_visit_metadata(&elf, visit_kernel_params, &visitor, &found);
   if (status == KDL_OK && !found)
     return kdl_fail(KDL_UNSUPPORTED, "the code object has no metadata, which would tell its "
                                      "kernels' parameters");
@@ -274,12 +273,11 @@ kdl_status kdl_amdgpu_read_params(const uint8_t *data, size_t size, kdl_string k
 /* ------------------------------------------------------------------------------------------ */
 /* Limits                                                                                       */
 
-/* Reads `count` numbers; leaves them unchanged where the key is absent. */
-static kdl_status read_numbers(kdl_msgpack reader, const char *key, uint32_t *numbers,
-                               uint32_t count) {
+kdl_status kdl_amdgpu_read_numbers(kdl_msgpack reader, const char *key, uint32_t *numbers,
+                                   uint32_t count) {
   bool found;
   kdl_msgpack_item list;
-  kdl_status status = find_map_value(reader, key, &reader, &found);
+  kdl_status status = kdl_amdgpu_find_value(reader, key, &reader, &found);
   if (status != KDL_OK || !found)
     return status;
   if (count > 1) {
@@ -306,11 +304,11 @@ static kdl_status visit_limits(kdl_msgpack reader, void *user, bool *out_stop) {
   if (status != KDL_OK || !*out_stop)
     return status;
   visitor->found = true;
-  status = read_numbers(reader, ".reqd_workgroup_size", limits->block, 3);
+  status = kdl_amdgpu_read_numbers(reader, ".reqd_workgroup_size", limits->block, 3);
   if (status == KDL_OK)
-    status = read_numbers(reader, ".max_flat_workgroup_size", &limits->max_block, 1);
+    status = kdl_amdgpu_read_numbers(reader, ".max_flat_workgroup_size", &limits->max_block, 1);
   if (status == KDL_OK)
-    status = read_numbers(reader, ".group_segment_fixed_size", &limits->shared, 1);
+    status = kdl_amdgpu_read_numbers(reader, ".group_segment_fixed_size", &limits->shared, 1);
   return status;
 }
 
@@ -320,7 +318,7 @@ kdl_status kdl_amdgpu_read_limits(const void *data, size_t size, kdl_string kern
   bool found = false;
   limit_visitor visitor = {.kernel = kernel};
   KDL_TRY(kdl_elf_open(data, size, &elf));
-  KDL_TRY(visit_kernels(&elf, visit_limits, &visitor, &found));
+  KDL_TRY(kdl_amdgpu_visit_metadata(&elf, visit_limits, &visitor, &found));
   if (found && !visitor.found)
     KDL_TRY(kdl_no_such_kernel(kernel));
   *out_limits = visitor.limits;

@@ -144,8 +144,8 @@ static bool is_runtime(const char *name) {
   return strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0;
 }
 
-kdl_status kdl_host_elf_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                     void *user) {
+kdl_status kdl_host_elf_read_resources(const uint8_t *data, size_t size, kdl_visit_resources *visit,
+                                       void *user) {
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   kdl_elf_symbols symbols;
@@ -157,8 +157,26 @@ kdl_status kdl_host_elf_read_kernels(const uint8_t *data, size_t size, kdl_visit
     const char *name;
     size_t length;
     KDL_TRY(kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length));
-    if (!is_runtime(name) && visit(user, name, length))
+    kdl_kernel_resources uses = kdl_no_resources;
+    uses.code_bytes = symbol.size ? kdl_resource_clamp(symbol.size) : KDL_NO_RESOURCE;
+    if (!is_runtime(name) && visit(user, (kdl_string){name, length}, &uses))
       break;
   }
   return KDL_OK;
+}
+
+typedef struct {
+  kdl_visit_name *visit;
+  void *user;
+} name_visitor;
+
+static int visit_name_only(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+  const name_visitor *to = user;
+  (void)uses;
+  return to->visit(to->user, kernel.data, kernel.length);
+}
+
+kdl_status kdl_host_elf_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                     void *user) {
+  return kdl_host_elf_read_resources(data, size, visit_name_only, &(name_visitor){visit, user});
 }

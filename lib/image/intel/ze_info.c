@@ -163,39 +163,50 @@ static kdl_status check_ze_info_version(const yaml_line *l) {
                   value.length < 32 ? (int)value.length : 32, value.data);
 }
 
-/* Narrows `r` to the lines of the kernel's entry; *out_column is the column of its keys. An entry
- * begins with the list's dash, and ends with the next one or with the list. */
-static kdl_status find_kernel_entry(yaml_reader *r, kdl_string kernel, uint32_t *out_column) {
+/* The lines of the list `kernels`, entry by entry. */
+typedef struct {
+  yaml_reader lines;
+  bool in_kernels;
+  uint32_t dash; /* of the list; NO_DASH before its first entry */
+} entry_reader;
+
+/* One entry: its lines, the column of its keys, and the value of `name`. It begins with the list's
+ * dash, and ends with the next one or with the list. */
+typedef struct {
+  yaml_reader lines;
+  uint32_t column;
+  kdl_string name;
+  bool has_name;
+} kernel_entry;
+
+/* *out_found is false after the last. */
+static kdl_status next_kernel_entry(entry_reader *r, kernel_entry *out, bool *out_found) {
   yaml_line l;
-  bool in_kernels = false, is_found = false;
-  size_t begin = 0;
-  uint32_t dash = NO_DASH, column = 0;
-  while (next_yaml_line(r, &l)) {
+  *out = (kernel_entry){.lines = r->lines, .name = {"", 0}};
+  *out_found = false;
+  while (next_yaml_line(&r->lines, &l)) {
     bool is_top = l.dash == NO_DASH && l.column == 0;
-    bool is_item = in_kernels && l.dash != NO_DASH && (dash == NO_DASH || l.dash == dash);
-    if ((is_top || is_item) && is_found) {
-      r->end = l.at;
-      break;
+    bool is_item = r->in_kernels && l.dash != NO_DASH && (r->dash == NO_DASH || l.dash == r->dash);
+    if ((is_top || is_item) && *out_found) {
+      out->lines.end = r->lines.at = l.at; /* read again as the next entry's */
+      return KDL_OK;
     }
-    if (is_top && kdl_text_is(l.key, "version")) {
-      kdl_status status = check_ze_info_version(&l);
-      if (status != KDL_OK)
-        return status;
-    }
+    if (is_top && kdl_text_is(l.key, "version"))
+      KDL_TRY(check_ze_info_version(&l));
     if (is_top)
-      in_kernels = kdl_text_is(l.key, "kernels");
+      r->in_kernels = kdl_text_is(l.key, "kernels");
     if (is_item) {
-      begin = l.at;
-      dash = l.dash;
-      column = l.column;
+      *out_found = true;
+      out->lines.at = l.at;
+      out->column = l.column;
+      r->dash = l.dash;
     }
-    if (in_kernels && dash != NO_DASH && l.column == column && kdl_text_is(l.key, "name") &&
-        value_is_name(l.value, kernel))
-      is_found = true;
+    if (*out_found && l.column == out->column && kdl_text_is(l.key, "name")) {
+      out->name = l.value;
+      out->has_name = true;
+    }
   }
-  r->at = begin;
-  *out_column = column;
-  return is_found ? KDL_OK : kdl_no_such_kernel(kernel);
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -264,11 +275,46 @@ static kdl_status read_payload_key(const yaml_reader *r, const yaml_line *l, pay
   return KDL_OK;
 }
 
+/* What a kernel uses, in execution_env. */
+static kdl_status read_environment_key(const yaml_reader *r, const yaml_line *l,
+                                       kdl_ze_kernel *kernel) {
+  const struct {
+    const char *key;
+    uint32_t *value;
+  } rows[] = {
+      {"grf_count", &kernel->registers},   {"simd_size", &kernel->simd},
+      {"slm_size", &kernel->shared},       {"barrier_count", &kernel->barriers},
+      {"spill_size", &kernel->spill_size}, {"private_size", &kernel->private_size},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (kdl_text_is(l->key, rows[i].key))
+      return read_unsigned(r, l, rows[i].value);
+  }
+  return KDL_OK;
+}
+
+/* per_thread_memory_buffers: an entry has a usage, then a size. */
+static kdl_status read_buffer_key(const yaml_reader *r, const yaml_line *l, bool *is_spill,
+                                  kdl_ze_kernel *kernel) {
+  uint32_t size;
+  if (l->dash != NO_DASH)
+    *is_spill = false;
+  if (kdl_text_is(l->key, "usage"))
+    *is_spill = kdl_text_is(l->value, "spill_fill_space");
+  if (!kdl_text_is(l->key, "size"))
+    return KDL_OK;
+  KDL_TRY(read_unsigned(r, l, &size));
+  uint32_t *sum = *is_spill ? &kernel->spill_buffer : &kernel->private_buffer;
+  *sum = size > UINT32_MAX - *sum ? UINT32_MAX : *sum + size;
+  return KDL_OK;
+}
+
 static kdl_status read_kernel_entry(yaml_reader *r, uint32_t column, uint32_t pointer_size,
                                     kdl_ze_kernel *kernel) {
   yaml_line l;
   kdl_string part = {"", 0};
   payload p = {.is_open = false};
+  bool is_spill = false;
   kdl_status status = KDL_OK;
   while (status == KDL_OK && next_yaml_line(r, &l)) {
     bool is_key = l.column == column;
@@ -286,16 +332,52 @@ static kdl_status read_kernel_entry(yaml_reader *r, uint32_t column, uint32_t po
     else if (!is_key && (kdl_text_is(l.key, "required_work_group_size") ||
                          kdl_text_is(l.key, "reqd_work_group_size")))
       status = read_block(r, &l, kernel->block);
+    else if (!is_key && kdl_text_is(part, "execution_env"))
+      status = read_environment_key(r, &l, kernel);
+    else if (!is_key && kdl_text_is(part, "per_thread_memory_buffers"))
+      status = read_buffer_key(r, &l, &is_spill, kernel);
   }
   return status == KDL_OK ? close_payload(r, &p, pointer_size, kernel) : status;
 }
 
+static void begin_ze_kernel(kdl_ze_kernel *kernel) {
+  kernel->param_count = 0;
+  memset(kernel->block, 0, sizeof kernel->block);
+  kernel->registers = kernel->simd = kernel->shared = kernel->barriers = 0;
+  kernel->spill_size = kernel->private_size = UINT32_MAX;
+  kernel->spill_buffer = kernel->private_buffer = 0;
+}
+
 kdl_status kdl_ze_info_read(const kdl_ze_info *info, kdl_string kernel, uint32_t pointer_size,
                             kdl_ze_kernel *out_kernel) {
-  yaml_reader r = {info, 0, info->size};
-  uint32_t column;
-  kdl_status status = find_kernel_entry(&r, kernel, &column);
-  out_kernel->param_count = 0;
-  memset(out_kernel->block, 0, sizeof out_kernel->block);
-  return status == KDL_OK ? read_kernel_entry(&r, column, pointer_size, out_kernel) : status;
+  entry_reader r = {.lines = {info, 0, info->size}, .dash = NO_DASH};
+  kernel_entry entry;
+  bool found;
+  do {
+    KDL_TRY(next_kernel_entry(&r, &entry, &found));
+  } while (found && !(entry.has_name && value_is_name(entry.name, kernel)));
+  if (!found)
+    return kdl_no_such_kernel(kernel);
+  begin_ze_kernel(out_kernel);
+  return read_kernel_entry(&entry.lines, entry.column, pointer_size, out_kernel);
+}
+
+kdl_status kdl_ze_info_visit(const kdl_ze_info *info, uint32_t pointer_size,
+                             kdl_visit_ze_kernel *visit, void *user) {
+  entry_reader r = {.lines = {info, 0, info->size}, .dash = NO_DASH};
+  kernel_entry entry;
+  bool found;
+  for (;;) {
+    kdl_ze_kernel kernel;
+    KDL_TRY(next_kernel_entry(&r, &entry, &found));
+    if (!found)
+      return KDL_OK;
+    begin_ze_kernel(&kernel);
+    KDL_TRY(read_kernel_entry(&entry.lines, entry.column, pointer_size, &kernel));
+    kdl_string name = entry.name;
+    if (is_quoted(name))
+      name = (kdl_string){name.data + 1, name.length - 2};
+    if (entry.has_name && visit(user, name, &kernel))
+      return KDL_OK;
+  }
 }

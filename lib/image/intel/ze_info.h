@@ -40,6 +40,13 @@ typedef struct kdl_ze_kernel {
   kdl_ze_param params[KDL_IMAGE_PARAM_LIMIT]; /* by their index */
   uint32_t param_count;
   uint32_t block[3]; /* the only block that it works with; 0: any */
+
+  uint32_t registers; /* of a hardware thread; 0: not declared */
+  uint32_t simd;      /* work-items of a hardware thread; 0: not declared */
+  uint32_t shared, barriers;
+  uint32_t spill_size;                   /* bytes of a hardware thread; UINT32_MAX: not declared */
+  uint32_t private_size;                 /* bytes of a work-item; the same */
+  uint32_t spill_buffer, private_buffer; /* bytes of a hardware thread that the driver allocates */
 } kdl_ze_kernel;
 
 /* KDL_NO_MATCH where no kernel has that name, KDL_BAD_FILE where its entry cannot be read,
@@ -47,5 +54,10 @@ typedef struct kdl_ze_kernel {
  * given size. */
 kdl_status kdl_ze_info_read(const kdl_ze_info *info, kdl_string kernel, uint32_t pointer_size,
                             kdl_ze_kernel *out_kernel);
+
+/* Reads all kernels, in one pass; non-zero stops. The name is as written, without its quotes. */
+typedef int kdl_visit_ze_kernel(void *user, kdl_string name, const kdl_ze_kernel *kernel);
+kdl_status kdl_ze_info_visit(const kdl_ze_info *info, uint32_t pointer_size,
+                             kdl_visit_ze_kernel *visit, void *user);
 
 #endif

@@ -6,10 +6,12 @@
  * of type note have Intel's own format.
  */
 #include "lib/image/intel/ze_info.h"
+#include "lib/image/name_table.h"
 #include "lib/image/readers.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
+#include "support/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,17 +73,23 @@ kdl_status kdl_zebin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
 /* ------------------------------------------------------------------------------------------ */
 /* Data of .ze_info                                                                             */
 
-static kdl_status read_ze_info_kernel(const uint8_t *data, size_t size, kdl_string name,
-                                      kdl_ze_kernel *out_kernel) {
-  kdl_elf elf;
+static kdl_status find_ze_info(const kdl_elf *elf, kdl_ze_info *out_info) {
   kdl_elf_section section;
   bool is_there;
-  KDL_TRY(kdl_elf_open(data, size, &elf));
-  KDL_TRY(kdl_elf_find_section(&elf, ".ze_info", &section, &is_there));
+  KDL_TRY(kdl_elf_find_section(elf, ".ze_info", &section, &is_there));
   if (!is_there)
     return kdl_fail(KDL_UNSUPPORTED, "zebin image: found no section .ze_info, expected it to tell "
                                      "its kernels' parameters");
-  kdl_ze_info info = {(const char *)data + section.offset, section.size, section.offset};
+  *out_info = (kdl_ze_info){(const char *)elf->data + section.offset, section.size, section.offset};
+  return KDL_OK;
+}
+
+static kdl_status read_ze_info_kernel(const uint8_t *data, size_t size, kdl_string name,
+                                      kdl_ze_kernel *out_kernel) {
+  kdl_elf elf;
+  kdl_ze_info info;
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  KDL_TRY(find_ze_info(&elf, &info));
   return kdl_ze_info_read(&info, name, elf.is_64 ? 8 : 4, out_kernel);
 }
 
@@ -110,4 +118,72 @@ void kdl_zebin_read_geometry(const uint8_t *data, size_t size, kdl_string kernel
   kdl_ze_kernel found;
   if (read_ze_info_kernel(data, size, kernel, &found) == KDL_OK)
     memcpy(geometry->block, found.block, sizeof geometry->block);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Resources                                                                                    */
+
+typedef struct {
+  kdl_name_table code; /* bytes by kernel */
+  kdl_visit_resources *visit;
+  void *user;
+} zebin_reader;
+
+static kdl_status add_code_sections(const kdl_elf *elf, kdl_name_table *code) {
+  static const char prefix[] = ".text.";
+  const size_t prefix_length = sizeof prefix - 1;
+  for (uint64_t i = 1; i < elf->section_count; ++i) {
+    kdl_elf_section section;
+    const char *name;
+    size_t length;
+    KDL_TRY(kdl_elf_read_section(elf, i, &section));
+    if (section.type != SHT_PROGBITS)
+      continue;
+    KDL_TRY(kdl_elf_section_name(elf, &section, &name, &length));
+    if (length <= prefix_length || memcmp(name, prefix, prefix_length) != 0)
+      continue;
+    kdl_string kernel = {name + prefix_length, length - prefix_length};
+    if (!kdl_name_table_add(code, kernel, section.size))
+      return kdl_fail(KDL_NO_MEMORY, "out of memory for the kernels of a zebin");
+  }
+  kdl_name_table_sort(code);
+  return KDL_OK;
+}
+
+static int visit_ze_kernel(void *user, kdl_string name, const kdl_ze_kernel *kernel) {
+  const zebin_reader *reader = user;
+  uint64_t code_bytes;
+  if (!kdl_name_table_find(&reader->code, name, &code_bytes) ||
+      kdl_text_is(name, external_functions))
+    return 0;
+  kdl_kernel_resources uses = kdl_no_resources;
+  if (kernel->registers)
+    uses.vector_registers = kernel->registers;
+  if (kernel->simd)
+    uses.subgroup = kernel->simd;
+  /* Compilers before 2024 declare only the buffers. */
+  uses.spill_bytes = kernel->spill_size == UINT32_MAX ? kernel->spill_buffer : kernel->spill_size;
+  uses.stack = kernel->private_size != UINT32_MAX ? kernel->private_size
+               : kernel->simd                     ? kernel->private_buffer / kernel->simd
+                                                  : KDL_NO_RESOURCE;
+  uses.shared = kernel->shared;
+  memcpy(uses.block, kernel->block, sizeof uses.block);
+  uses.params = kernel->param_count; /* not their bytes: the size of a structure is not declared */
+  uses.code_bytes = kdl_resource_clamp(code_bytes);
+  uses.barriers = kernel->barriers;
+  return reader->visit(reader->user, name, &uses);
+}
+
+kdl_status kdl_zebin_read_resources(const uint8_t *data, size_t size, kdl_visit_resources *visit,
+                                    void *user) {
+  kdl_elf elf;
+  kdl_ze_info info;
+  zebin_reader reader = {.visit = visit, .user = user};
+  KDL_TRY(kdl_elf_open(data, size, &elf));
+  KDL_TRY(find_ze_info(&elf, &info));
+  kdl_status status = add_code_sections(&elf, &reader.code);
+  if (status == KDL_OK)
+    status = kdl_ze_info_visit(&info, elf.is_64 ? 8 : 4, visit_ze_kernel, &reader);
+  kdl_name_table_free(&reader.code);
+  return status;
 }

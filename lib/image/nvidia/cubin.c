@@ -10,6 +10,7 @@
  * in the note with the options of ptxas. (Attribute 2, the ISA class, does not help: plain sm_120
  * code has the family's class too.)
  */
+#include "lib/image/nvidia/cubin_attributes.h"
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
@@ -24,10 +25,6 @@ enum {
   first_accelerated_sm = 90,
   flag_accelerator_v7 = 0x800,
   flag_accelerator_v8 = 0x8,
-  symbol_is_entry = 0x10, /* STO_CUDA_ENTRY, in st_other */
-
-  form_byte = 2,  /* form, attribute, value, padding */
-  form_sized = 4, /* form, attribute, u16 size, bytes */
   attribute_accelerator = 9,
   attribute_param = 0x17,      /* EIATTR_KPARAM_INFO */
   attribute_wide_param = 0x45, /* EIATTR_KPARAM_INFO_V2, for larger arguments */
@@ -38,68 +35,18 @@ enum {
 };
 
 /* ------------------------------------------------------------------------------------------ */
-/* Attributes of .nv.compat and .nv.info                                                        */
-
-typedef struct {
-  const kdl_elf *elf;
-  kdl_elf_section section;
-  const char *name;
-  uint64_t at;
-} attribute_list;
-
-typedef struct {
-  uint8_t form;
-  uint8_t id;
-  const uint8_t *value;
-  uint64_t size;
-  uint64_t offset; /* of the value in the image */
-} attribute;
-
-/* False at the end, and on failure. */
-static inline bool next_attribute(attribute_list *list, attribute *out, kdl_status *status) {
-  const kdl_elf_section *section = &list->section;
-  uint64_t left = section->size - list->at;
-  if (left == 0)
-    return false;
-  if (left < 4) {
-    *status =
-        kdl_malformed_at(section->offset + list->at, list->name,
-                         "found %" PRIu64 " bytes, expected an attribute of at least 4", left);
-    return false;
-  }
-  const uint8_t *header = list->elf->data + section->offset + list->at;
-  bool is_sized = header[0] == form_sized;
-  *out = (attribute){
-      .form = header[0],
-      .id = header[1],
-      .value = header + (is_sized ? 4 : 2),
-      .size = is_sized ? kdl_load_u16(header + 2) : 2,
-      .offset = section->offset + list->at + (is_sized ? 4 : 2),
-  };
-  uint64_t size = is_sized ? out->size : 0;
-  if (size > left - 4) {
-    *status = kdl_malformed_at(section->offset + list->at + 2, list->name,
-                               "found an attribute of %" PRIu64 " bytes, expected at most %" PRIu64,
-                               size, left - 4);
-    return false;
-  }
-  list->at += 4 + size;
-  return true;
-}
-
-/* ------------------------------------------------------------------------------------------ */
 /* Target                                                                                       */
 
 /* Whether .nv.compat marks the code as specific to this architecture (suffix a). */
 static kdl_status read_compat(const kdl_elf *elf, bool *is_accelerated) {
-  attribute_list list = {.elf = elf, .name = ".nv.compat"};
+  kdl_cubin_attributes list = {.elf = elf, .name = ".nv.compat"};
   bool found;
   kdl_status status = kdl_elf_find_section(elf, list.name, &list.section, &found);
   if (status != KDL_OK || !found)
     return status;
-  attribute item;
-  while (next_attribute(&list, &item, &status)) {
-    if (item.form == form_byte && item.id == attribute_accelerator && (item.value[0] & 1))
+  kdl_cubin_attribute item;
+  while (kdl_cubin_next_attribute(&list, &item, &status)) {
+    if (item.form == KDL_CUBIN_FORM_BYTE && item.id == attribute_accelerator && (item.value[0] & 1))
       *is_accelerated = true;
   }
   return status;
@@ -163,7 +110,7 @@ kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
   KDL_TRY(kdl_elf_open_symbols(&elf, SHT_SYMTAB, &symbols));
   for (uint64_t i = 1; i < symbols.count; ++i) {
     kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
-    if (symbol.type != STT_FUNC || !(symbol.other & symbol_is_entry) || !symbol.is_defined)
+    if (symbol.type != STT_FUNC || !(symbol.other & KDL_CUBIN_SYMBOL_ENTRY) || !symbol.is_defined)
       continue;
     const char *name;
     size_t length;
@@ -184,7 +131,7 @@ typedef struct {
  * bits), its address space (4), the bank of the argument (6) and its size (14), or in the wide form
  * the size (16), alignment (8) and address space (8). Without `.ptr` in the PTX the address space
  * is 0. */
-static kdl_status read_cubin_param(const attribute *item, param_list *params) {
+static kdl_status read_cubin_param(const kdl_cubin_attribute *item, param_list *params) {
   if (item->size != 12)
     return kdl_malformed_at(item->offset, "EIATTR_KPARAM_INFO",
                             "found %" PRIu64 " bytes, expected 12", item->size);
@@ -206,11 +153,12 @@ static kdl_status read_cubin_param(const attribute *item, param_list *params) {
 }
 
 /* The section has the last parameter first. */
-static kdl_status read_cubin_params(attribute_list *list, param_list *params) {
+static kdl_status read_cubin_params(kdl_cubin_attributes *list, param_list *params) {
   kdl_status status = KDL_OK;
-  attribute item;
-  while (status == KDL_OK && next_attribute(list, &item, &status)) {
-    if (item.form == form_sized && (item.id == attribute_param || item.id == attribute_wide_param))
+  kdl_cubin_attribute item;
+  while (status == KDL_OK && kdl_cubin_next_attribute(list, &item, &status)) {
+    if (item.form == KDL_CUBIN_FORM_SIZED &&
+        (item.id == attribute_param || item.id == attribute_wide_param))
       status = read_cubin_param(&item, params);
   }
   for (uint32_t i = 0; i < params->count && status == KDL_OK; ++i) {
@@ -226,7 +174,7 @@ static kdl_status read_cubin_params(attribute_list *list, param_list *params) {
 kdl_status kdl_cubin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
                                  kdl_visit_param *visit, void *user) {
   kdl_elf elf;
-  attribute_list list = {.elf = &elf, .name = ".nv.info"};
+  kdl_cubin_attributes list = {.elf = &elf, .name = ".nv.info"};
   bool found = false;
   kdl_status status = kdl_elf_open(data, size, &elf);
   if (status == KDL_OK)

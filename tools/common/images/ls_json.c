@@ -72,8 +72,36 @@ static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_
   return status == KDL_NO_MEMORY ? status : KDL_OK;
 }
 
-static kdl_status put_listed_image(cli_json *json, kdl_library *lib, size_t index, bool kernels,
-                                   cli_demangler *demangler) {
+typedef struct {
+  cli_json *json;
+  const cli_resources *resources;
+  size_t image;
+} resource_writer;
+
+static int put_kernel_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+  const resource_writer *to = user;
+  cli_json_begin_object(to->json);
+  cli_json_put_bytes(to->json, "kernel", kernel);
+  cli_resources_json(to->json, to->resources, to->image, uses);
+  cli_json_end_object(to->json);
+  return 0;
+}
+
+static kdl_status put_resources(cli_json *json, kdl_library *lib, const kdl_image_info *image,
+                                const cli_resources *resources) {
+  if (cli_image_kind_is_container(image->kind) || image->kind == KDL_IMAGE_SEQUENCE)
+    return KDL_OK;
+  cli_json_put_array(json, "resources");
+  kdl_status status = cli_resources_visit(lib, image->index, put_kernel_resources,
+                                          &(resource_writer){json, resources, image->index});
+  cli_json_end_array(json);
+  if (status != KDL_OK)
+    cli_json_put_text(json, "resources_error", kdl_error_message());
+  return status == KDL_NO_MEMORY ? status : KDL_OK;
+}
+
+static kdl_status put_listed_image(cli_json *json, kdl_library *lib, size_t index,
+                                   const cli_ls_details *details) {
   kdl_image_info image = cli_image_at(lib, index);
   char room[CLI_KIND_ROOM];
   cli_json_begin_object(json);
@@ -94,20 +122,22 @@ static kdl_status put_listed_image(cli_json *json, kdl_library *lib, size_t inde
   cli_json_put_bytes(json, "container", image.container);
   put_metadata(json, &image);
   kdl_status status = KDL_OK;
-  if (kernels)
-    status = put_kernels(json, lib, &image, demangler);
+  if (details->kernels)
+    status = put_kernels(json, lib, &image, details->demangler);
+  if (status == KDL_OK && details->resources)
+    status = put_resources(json, lib, &image, details->resources);
   cli_json_end_object(json);
   return status;
 }
 
-kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, bool kernels,
-                            cli_demangler *demangler) {
+kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib,
+                            const cli_ls_details *details) {
   kdl_status status = KDL_OK;
   cli_json_begin_object(json);
   cli_json_put_text(json, "file", path);
   cli_json_put_array(json, "images");
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i)
-    status = put_listed_image(json, lib, i, kernels, demangler);
+    status = put_listed_image(json, lib, i, details);
   cli_json_end_array(json);
   cli_json_end_object(json);
   return status;

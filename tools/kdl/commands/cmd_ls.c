@@ -6,6 +6,7 @@
 #include "tools/common/demangle.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/images/ls_json.h"
+#include "tools/common/images/resources.h"
 #include "tools/common/images/sequences.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
@@ -26,6 +27,7 @@ typedef struct {
   bool printed;             /* a blank line goes before the next output */
   cli_json *json;           /* NULL: tables */
   cli_demangler *demangler; /* or NULL */
+  cli_resources *resources; /* or NULL */
 } listing;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -85,6 +87,8 @@ typedef struct {
   cli_table *table;
   bool kernels; /* --kernels */
   cli_demangler *demangler;
+  const cli_resources *resources;
+  size_t image;
   kdl_status status;
 } detail_printer;
 
@@ -93,6 +97,26 @@ static int print_kernel(void *user, const kdl_string *name) {
   printer->status =
       cli_table_print_line(printer->table, "kernel", cli_demangle(printer->demangler, *name));
   return printer->status != KDL_OK;
+}
+
+static int print_kernel_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+  detail_printer *printer = user;
+  if (print_kernel(user, &kernel))
+    return 1;
+  char *text = cli_resources_text(printer->resources, printer->image, uses);
+  printer->status = cli_table_print_line(printer->table, "  uses", kdl_text_of(text));
+  free(text);
+  return printer->status != KDL_OK;
+}
+
+/* Names of kernels follow where nothing is declared of them. */
+static kdl_status print_resources(detail_printer *printer, size_t index, bool *out_done) {
+  printer->image = index;
+  kdl_status status = cli_resources_visit(printer->lib, index, print_kernel_resources, printer);
+  *out_done = status == KDL_OK || status == KDL_NO_MEMORY;
+  if (*out_done)
+    return status == KDL_OK ? printer->status : status;
+  return cli_table_print_line(printer->table, "no resources:", kdl_text_of(kdl_error_message()));
 }
 
 /* The kernels that a sequence launches; it does not contain them. */
@@ -121,6 +145,12 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
     return KDL_OK;
   if (image.kind == KDL_IMAGE_SEQUENCE)
     return print_sequence(printer, table, index);
+  if (printer->resources && !cli_image_kind_is_container(image.kind)) {
+    bool done;
+    kdl_status shown = print_resources(printer, index, &done);
+    if (done || shown != KDL_OK)
+      return shown;
+  }
   kdl_status status = kdl_image_kernels(printer->lib, index, print_kernel, printer);
   if (status == KDL_OK || status == KDL_NO_MEMORY)
     return status == KDL_OK ? printer->status : status;
@@ -172,7 +202,10 @@ static kdl_status print_image_table(const listing *what, kdl_library *lib) {
     add_image_row(table, what, lib, &image);
   }
   kdl_status status = KDL_OK;
-  detail_printer details = {.lib = lib, .kernels = what->kernels, .demangler = what->demangler};
+  detail_printer details = {.lib = lib,
+                            .kernels = what->kernels,
+                            .demangler = what->demangler,
+                            .resources = what->resources};
   if (kdl_image_count(lib))
     status = cli_table_print_with(table, print_details, &details);
   else
@@ -220,8 +253,11 @@ static void print_archs(const kdl_library *lib) {
 /* The command                                                                                  */
 
 static kdl_status list_open(listing *what, const char *path, kdl_library *lib) {
+  if (what->resources)
+    KDL_TRY(cli_resources_begin_file(what->resources, lib));
   if (what->json)
-    return cli_ls_json_file(what->json, path, lib, what->kernels, what->demangler);
+    return cli_ls_json_file(what->json, path, lib,
+                            &(cli_ls_details){what->kernels, what->demangler, what->resources});
   if (what->printed)
     putchar('\n');
   what->printed = true;
@@ -265,6 +301,21 @@ int cli_run_ls(const cli_args *args) {
     if (status != KDL_OK)
       return cli_report_status(status);
   }
+  cli_resources resources = {.block = 0};
+  if (cli_args_has(args, "resources")) {
+    what.resources = &resources;
+    kdl_status status = what.kernels ? cli_resources_options(args, &resources)
+                                     : kdl_fail(KDL_BAD_CALL, "--resources needs --kernels");
+    if (status != KDL_OK) {
+      cli_resources_free(&resources);
+      cli_demangler_stop(what.demangler);
+      return cli_report_status(status);
+    }
+  } else if (cli_args_has(args, "device") || cli_args_has(args, "block")) {
+    cli_demangler_stop(what.demangler);
+    return cli_report_status(
+        kdl_fail(KDL_BAD_CALL, "--device and --block need --kernels --resources"));
+  }
   int worst = CLI_EXIT_SUCCESS;
   if (what.json && several)
     cli_json_begin_array(&json);
@@ -275,5 +326,6 @@ int cli_run_ls(const cli_args *args) {
   if (what.json && several)
     cli_json_end_array(&json);
   cli_demangler_stop(what.demangler);
+  cli_resources_free(&resources);
   return worst;
 }

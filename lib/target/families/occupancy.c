@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * How many groups of a kernel a compute unit runs at a time, by the limits of architectures.
+ *
+ * NVIDIA: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; the rules
+ * of allocation are those of cuda_occupancy.h. AMD: LLVM, AMDGPUBaseInfo.cpp (IsaInfo), whose
+ * numbers "Occupancy" in the compiler's assembly are.
+ */
+#include "lib/inspect/resources.h"
+
+#include "lib/inspect/gpu_targets.h"
+#include "support/base/text.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static uint32_t round_up(uint32_t value, uint32_t unit) {
+  uint64_t sum = (uint64_t)value + unit - 1;
+  return (uint32_t)((sum - sum % unit) & UINT32_MAX);
+}
+
+/* Lowers *groups to `limit`. */
+static void apply_limit(kdl_occupancy *occupancy, uint64_t limit, kdl_occupancy_limit by) {
+  if (limit >= occupancy->groups)
+    return;
+  occupancy->groups = (uint32_t)limit;
+  occupancy->limit = by;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* NVIDIA                                                                                       */
+
+static const struct {
+  uint8_t major, minor;
+  uint8_t warps, groups; /* of a multiprocessor */
+  uint16_t shared;       /* KiB of a multiprocessor */
+  uint8_t partitions;    /* that share its registers */
+} multiprocessors[] = {
+    {5, 0, 64, 32, 64, 4},   {5, 2, 64, 32, 96, 4},   {5, 3, 64, 32, 64, 4},
+    {6, 0, 64, 32, 64, 2},   {6, 1, 64, 32, 96, 4},   {6, 2, 64, 32, 64, 4},
+    {7, 0, 64, 32, 96, 4},   {7, 2, 64, 32, 96, 4},   {7, 5, 32, 16, 64, 4},
+    {8, 0, 64, 32, 164, 4},  {8, 6, 48, 16, 100, 4},  {8, 7, 48, 16, 164, 4},
+    {8, 9, 48, 24, 100, 4},  {9, 0, 64, 32, 228, 4},  {10, 0, 64, 32, 228, 4},
+    {10, 3, 64, 32, 228, 4}, {11, 0, 48, 24, 228, 4}, {12, 0, 48, 24, 100, 4},
+    {12, 1, 48, 24, 100, 4},
+};
+
+enum {
+  nvidia_registers = 65536, /* of a multiprocessor, and of a group */
+  nvidia_register_unit = 256,
+  nvidia_warp = 32,
+};
+
+static void limit_nvidia(size_t row, const kdl_kernel_resources *uses, uint32_t block,
+                         uint32_t shared, kdl_occupancy *out) {
+  bool is_recent = multiprocessors[row].major >= 8;
+  uint32_t warps = (block + nvidia_warp - 1) / nvidia_warp;
+  uint32_t partitions = multiprocessors[row].partitions;
+  *out = (kdl_occupancy){.groups = multiprocessors[row].groups,
+                         .most_subgroups = multiprocessors[row].warps,
+                         .limit = KDL_LIMIT_BY_GROUPS};
+  apply_limit(out, multiprocessors[row].warps / warps, KDL_LIMIT_BY_SUBGROUPS);
+  uint32_t of_warp = round_up(uses->vector_registers * nvidia_warp, nvidia_register_unit);
+  if (of_warp) {
+    uint32_t most = nvidia_registers / partitions / of_warp * partitions;
+    bool fits = (uint64_t)of_warp * round_up(warps, partitions) <= nvidia_registers;
+    apply_limit(out, fits ? most / warps : 0, KDL_LIMIT_BY_REGISTERS);
+  }
+  /* The system has 1 KiB of each group from 8.0 on. Cubins from 9.0 on that use group memory have
+   * it in their size. */
+  uint32_t reserved = !is_recent || (multiprocessors[row].major >= 9 && shared) ? 0 : 1024;
+  uint32_t of_group = round_up(shared + reserved, is_recent ? 128 : 256);
+  if (of_group)
+    apply_limit(out, multiprocessors[row].shared * UINT32_C(1024) / of_group, KDL_LIMIT_BY_SHARED);
+  out->subgroups = out->groups * warps;
+}
+
+static bool find_nvidia(kdl_string arch, size_t *out_row) {
+  kdl_nvptx_arch parsed;
+  if (!kdl_nvptx_parse(arch, &parsed, NULL))
+    return false;
+  for (size_t i = 0; i < COUNT(multiprocessors); ++i) {
+    *out_row = i;
+    if (multiprocessors[i].major == parsed.major && multiprocessors[i].minor == parsed.minor)
+      return true;
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* AMD                                                                                          */
+
+/* Registers are those of a SIMD, for subgroups of 64; those of 32 have twice as many, in units of
+ * twice the size. A processor that no row begins with is not known. */
+static const struct {
+  const char *processor;
+  uint8_t subgroups; /* of a SIMD */
+  uint8_t simds;     /* of a compute unit */
+  uint16_t registers;
+  uint8_t unit;
+  uint8_t shared;        /* KiB of a compute unit */
+  bool has_accumulators; /* in a register file of their own */
+  bool limits_scalars;
+} processors[] = {
+    {"gfx900", 10, 4, 256, 4, 64, false, true},    {"gfx902", 10, 4, 256, 4, 64, false, true},
+    {"gfx904", 10, 4, 256, 4, 64, false, true},    {"gfx906", 10, 4, 256, 4, 64, false, true},
+    {"gfx908", 10, 4, 256, 4, 64, true, true},     {"gfx909", 10, 4, 256, 4, 64, false, true},
+    {"gfx90c", 10, 4, 256, 4, 64, false, true},    {"gfx90a", 8, 4, 512, 8, 64, false, true},
+    {"gfx942", 8, 4, 512, 8, 64, false, true},     {"gfx950", 8, 4, 512, 8, 160, false, true},
+    {"gfx101", 20, 2, 512, 4, 64, false, false},   {"gfx103", 16, 2, 512, 8, 64, false, false},
+    {"gfx1100", 16, 2, 768, 12, 64, false, false}, {"gfx1101", 16, 2, 768, 12, 64, false, false},
+    {"gfx1102", 16, 2, 512, 8, 64, false, false},  {"gfx1103", 16, 2, 512, 8, 64, false, false},
+    {"gfx1150", 16, 2, 512, 8, 64, false, false},  {"gfx1151", 16, 2, 768, 12, 64, false, false},
+    {"gfx1152", 16, 2, 512, 8, 64, false, false},  {"gfx1153", 16, 2, 512, 8, 64, false, false},
+    {"gfx120", 16, 2, 768, 12, 64, false, false},
+};
+
+/* Of a SIMD, by scalar registers, on gfx9. */
+static uint32_t subgroups_by_scalars(uint32_t scalars) {
+  return scalars <= 80 ? 10 : scalars <= 88 ? 9 : scalars <= 100 ? 8 : 7;
+}
+
+static uint32_t subgroups_by_registers(size_t row, const kdl_kernel_resources *uses) {
+  uint32_t scale = uses->subgroup == 32 ? 2 : 1;
+  uint32_t used = uses->vector_registers;
+  if (processors[row].has_accumulators && uses->accumulator_registers != KDL_NO_RESOURCE &&
+      uses->accumulator_registers > used)
+    used = uses->accumulator_registers;
+  uint32_t allocated = round_up(used ? used : 1, processors[row].unit * scale);
+  uint32_t fitting = processors[row].registers * scale / allocated;
+  if (processors[row].limits_scalars && uses->scalar_registers != KDL_NO_RESOURCE &&
+      subgroups_by_scalars(uses->scalar_registers) < fitting)
+    fitting = subgroups_by_scalars(uses->scalar_registers);
+  return fitting < processors[row].subgroups ? fitting : processors[row].subgroups;
+}
+
+static void limit_amd(size_t row, const kdl_kernel_resources *uses, uint32_t block, uint32_t shared,
+                      kdl_occupancy *out) {
+  enum { barriers = 16, shared_unit = 512 };
+  uint32_t size = uses->subgroup == 32 ? 32 : 64;
+  uint32_t subgroups = (block + size - 1) / size;
+  uint32_t simds = processors[row].simds;
+  *out = (kdl_occupancy){.most_subgroups = (uint32_t)processors[row].subgroups * simds,
+                         .limit = KDL_LIMIT_BY_SUBGROUPS};
+  out->groups = out->most_subgroups / subgroups;
+  if (subgroups > 1) /* a group with a barrier takes one of these */
+    apply_limit(out, barriers, KDL_LIMIT_BY_GROUPS);
+  apply_limit(out, subgroups_by_registers(row, uses) * simds / subgroups, KDL_LIMIT_BY_REGISTERS);
+  if (shared)
+    apply_limit(out, processors[row].shared * UINT32_C(1024) / round_up(shared, shared_unit),
+                KDL_LIMIT_BY_SHARED);
+  out->subgroups = out->groups * subgroups;
+}
+
+static bool find_amd(kdl_string arch, size_t *out_row) {
+  for (size_t i = 0; i < COUNT(processors); ++i) {
+    *out_row = i;
+    if (kdl_text_starts(arch, processors[i].processor))
+      return true;
+  }
+  return false;
+}
+
+bool kdl_occupancy_of(kdl_string arch, const kdl_kernel_resources *uses, uint32_t block,
+                      uint32_t dynamic_shared, kdl_occupancy *out_occupancy) {
+  enum { largest_block = 1024, most_registers = 1024 };
+  size_t row;
+  uint64_t shared = (uint64_t)(uses->shared == KDL_NO_RESOURCE ? 0 : uses->shared) + dynamic_shared;
+  if (uses->vector_registers > most_registers || block == 0 || block > largest_block)
+    return false;
+  uint32_t bounded = shared < 1 << 30 ? (uint32_t)shared : 1 << 30;
+  if (find_nvidia(arch, &row))
+    limit_nvidia(row, uses, block, bounded, out_occupancy);
+  else if (find_amd(arch, &row))
+    limit_amd(row, uses, block, bounded, out_occupancy);
+  else
+    return false;
+  return true;
+}

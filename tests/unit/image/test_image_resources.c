@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What kernels use: of each format, and of damaged images. */
+#include "image_support.h"
+#include "lib/inspect/resources.h"
+
+#define NONE KDL_NO_RESOURCE
+
+typedef struct {
+  const char *kernel;
+  kdl_kernel_resources uses;
+} expected_kernel;
+
+typedef struct {
+  const expected_kernel *items;
+  size_t count, seen;
+} expected_list;
+
+static int compare_kernel(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+  expected_list *list = user;
+  assert_true(list->seen < list->count);
+  const expected_kernel *want = &list->items[list->seen++];
+  assert_int_equal(kernel.length, strlen(want->kernel));
+  assert_memory_equal(kernel.data, want->kernel, kernel.length);
+  const uint32_t *a = (const uint32_t *)uses, *b = (const uint32_t *)&want->uses;
+  for (size_t i = 0; i < sizeof *uses / sizeof *a; ++i) {
+    if (a[i] != b[i])
+      fail_msg("%s: number %zu: found %u, expected %u", want->kernel, i, a[i], b[i]);
+  }
+  return 0;
+}
+
+static void check_golden_resources(const char *file, kdl_image_kind kind,
+                                   const expected_kernel *items, size_t count) {
+  char path[128];
+  snprintf(path, sizeof path, "images/%s", file);
+  size_t size;
+  uint8_t *data = read_golden(path, &size);
+  expected_list list = {items, count, 0};
+  assert_ok(kdl_image_read_resources(kind, data, size, compare_kernel, &list));
+  assert_int_equal(list.seen, count);
+  free(data);
+}
+
+#define CHECK(file, kind, list)                                                                    \
+  check_golden_resources(file, kind, list, sizeof(list) / sizeof *(list))
+
+/* In the order of the struct. Compared with cuobjdump -res-usage and nvdisasm 13.4. */
+static void of_cubins(void **state) {
+  (void)state;
+  static const expected_kernel list[] = {
+      {"fixed", {8, NONE, NONE, NONE, NONE, NONE, 0, 0, 0, 536, 256, {64, 4, 1}, 32, 1, 8, 256, 0}},
+      {"plain", {10, NONE, NONE, NONE, NONE, NONE, 0, 0, 5120, 540, 256, {0}, 32, 2, 12, 512, 2}},
+  };
+  CHECK("resources.cubin", KDL_IMAGE_CUBIN, list);
+  /* CUDA 12: registers in an attribute, barriers in the header of the code. */
+  static const expected_kernel old[] = {
+      {"fill", {6, NONE, NONE, NONE, NONE, NONE, 0, 0, 0, 360, NONE, {0}, 32, 1, 8, 128, 0}},
+      {"saxpy", {4, NONE, NONE, NONE, NONE, NONE, 0, 0, 0, 360, NONE, {0}, 32, 1, 8, 128, 0}},
+  };
+  CHECK("sm_75_cuda12.cubin", KDL_IMAGE_CUBIN, old);
+}
+
+/* Compared with llvm-readobj --notes and --symbols. */
+static void of_code_objects(void **state) {
+  (void)state;
+  static const expected_kernel list[] = {
+      {"spills", {20, 62, 0, 0, 0, NONE, 164, NONE, 2048, NONE, 256, {0}, 64, 3, 13, 1888, NONE}},
+      {"fixed", {2, 10, 0, 0, 0, NONE, 0, NONE, 0, NONE, 1024, {0}, 64, 1, 8, 32, NONE}},
+  };
+  CHECK("resources.hsaco", KDL_IMAGE_HSACO, list);
+}
+
+/* Compared with ocloc disasm. */
+static void of_zebins(void **state) {
+  (void)state;
+  static const expected_kernel list[] = {
+      {"many", {128, NONE, NONE, NONE, NONE, 0, 0, NONE, 0, NONE, NONE, {0}, 32, 11, NONE, 640, 0}},
+      {"none", {128, NONE, NONE, NONE, NONE, 0, 0, NONE, 0, NONE, NONE, {0}, 32, 0, NONE, 256, 0}},
+  };
+  CHECK("params.zebin", KDL_IMAGE_ZEBIN, list);
+}
+
+static void of_host_code(void **state) {
+  (void)state;
+#define HOST(bytes)                                                                                \
+  {                                                                                                \
+    NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, {0}, NONE, NONE, NONE,       \
+        bytes, NONE                                                                                \
+  }
+  static const expected_kernel list[] = {{"saxpy", HOST(7)}, {"fill", HOST(7)}};
+  CHECK("x86_64_v3.so", KDL_IMAGE_OBJECT, list);
+}
+
+static void other_kinds_declare_nothing(void **state) {
+  (void)state;
+  assert_fails(kdl_image_read_resources(KDL_IMAGE_PTX, "", 0, compare_kernel, NULL),
+               KDL_UNSUPPORTED, "ptx image: it does not declare what its kernels use");
+}
+
+static int ignore_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+  volatile unsigned char *sum = user;
+  (void)uses;
+  for (size_t i = 0; i < kernel.length; ++i)
+    *sum = (unsigned char)(*sum + (unsigned char)kernel.data[i]);
+  return 0;
+}
+
+static void read_any_resources(kdl_image_kind kind, const uint8_t *data, size_t size) {
+  unsigned char sum = 0;
+  if (kdl_image_read_resources(kind, data, size, ignore_resources, &sum) != KDL_OK)
+    assert_string_not_equal(kdl_error_message(), "");
+}
+
+static void damaged_images_are_survived(void **state) {
+  (void)state;
+  static const struct {
+    const char *file;
+    kdl_image_kind kind;
+  } rows[] = {
+      {"images/resources.cubin", KDL_IMAGE_CUBIN}, {"images/sm_75_cuda12.cubin", KDL_IMAGE_CUBIN},
+      {"images/resources.hsaco", KDL_IMAGE_HSACO}, {"images/gfx1030_no_note.o", KDL_IMAGE_HSACO},
+      {"images/params.zebin", KDL_IMAGE_ZEBIN},    {"images/x86_64_v3.so", KDL_IMAGE_OBJECT},
+  };
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
+    size_t size;
+    uint8_t *data = read_golden(rows[r].file, &size);
+    for (size_t length = 0; length < size; length += 1 + length / 64) {
+      uint8_t *prefix = malloc(length ? length : 1);
+      memcpy(prefix, data, length);
+      read_any_resources(rows[r].kind, prefix, length);
+      free(prefix);
+    }
+    for (size_t i = 0; i < size; ++i) {
+      uint8_t kept = data[i];
+      const uint8_t lies[] = {0xff, (uint8_t)(kept ^ 1), 0};
+      for (size_t k = 0; k < sizeof lies; ++k) {
+        data[i] = lies[k];
+        read_any_resources(rows[r].kind, data, size);
+      }
+      data[i] = kept;
+    }
+    free(data);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(of_cubins),
+      cmocka_unit_test(of_code_objects),
+      cmocka_unit_test(of_zebins),
+      cmocka_unit_test(of_host_code),
+      cmocka_unit_test(other_kinds_declare_nothing),
+      cmocka_unit_test(damaged_images_are_survived),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the kernels of images use, as text and as JSON: docs/resources.md. */
+#ifndef KDL_TOOL_IMAGES_RESOURCES_H
+#define KDL_TOOL_IMAGES_RESOURCES_H
+
+#include "lib/inspect/resources.h"
+#include "tools/common/images/device_options.h"
+#include "tools/common/json.h"
+#include "tools/common/options.h"
+
+#include <kdl/kdl.h>
+
+/* Occupancy is shown where a device is given. */
+typedef struct cli_resources {
+  cli_devices devices; /* none or one */
+  char arch[64];       /* of the device */
+  uint32_t block;      /* of --block; 0: none */
+  bool *runs;          /* by image of the current file; NULL without a device */
+} cli_resources;
+
+/* --device and --block. The caller frees it, also after a failure. */
+kdl_status cli_resources_options(const cli_args *args, cli_resources *out_resources);
+void cli_resources_free(cli_resources *resources);
+
+/* Finds the images of the file that run on the device. */
+kdl_status cli_resources_begin_file(cli_resources *resources, kdl_library *lib);
+
+/* "vector_registers=40 stack=0 ...", in memory of the caller, who frees it. */
+char *cli_resources_text(const cli_resources *resources, size_t image,
+                         const kdl_kernel_resources *uses);
+
+/* The pairs of an object. */
+void cli_resources_json(cli_json *json, const cli_resources *resources, size_t image,
+                        const kdl_kernel_resources *uses);
+
+/* Calls `visit` for the kernels of an image. */
+kdl_status cli_resources_visit(kdl_library *lib, size_t image, kdl_visit_resources *visit,
+                               void *user);
+
+#endif

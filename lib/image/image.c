@@ -250,6 +250,16 @@ kdl_status kdl_image_read_resources(kdl_image_kind kind, const void *data, size_
   return row->read_resources(data, size, visit, user);
 }
 
+kdl_status kdl_image_read_effects(kdl_image_kind kind, const void *data, size_t size,
+                                  kdl_visit_effect *visit, void *user) {
+  if (kind == KDL_IMAGE_CUBIN)
+    return kdl_cubin_read_effects(data, size, visit, user);
+  if (kind == KDL_IMAGE_HSACO)
+    return kdl_amdgpu_read_effects(data, size, visit, user);
+  return kdl_fail(KDL_UNSUPPORTED, "%s image: the code of its kernels is not read",
+                  kind_info(kind)->name);
+}
+
 bool kdl_image_has_geometry(kdl_image_kind kind) {
   return kind_info(kind)->read_geometry != NULL;
 }

@@ -63,6 +63,12 @@ kdl_resources_reader kdl_cubin_read_resources;
 kdl_resources_reader kdl_host_elf_read_resources;
 kdl_resources_reader kdl_zebin_read_resources;
 
+typedef kdl_status kdl_effects_reader(const uint8_t *data, size_t size, kdl_visit_effect *visit,
+                                      void *user);
+
+kdl_effects_reader kdl_amdgpu_read_effects;
+kdl_effects_reader kdl_cubin_read_effects;
+
 /* Nothing declared. */
 extern const kdl_kernel_resources kdl_no_resources;
 

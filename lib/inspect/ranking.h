@@ -159,6 +159,8 @@ typedef struct kdl_coverage {
   size_t kernels; /* distinct names in those modules */
   size_t kernels_run;
   size_t kernels_native; /* of those that run: as machine code */
+  size_t kernels_hollow; /* of those that do not run: the code for the device only ends, traps or
+                            prints */
   size_t unreadable;     /* images of those modules whose kernels cannot be read */
   kdl_string missing;    /* a kernel that does not run; `data` NULL where all do */
   bool is_complete;
@@ -168,7 +170,9 @@ typedef struct kdl_coverage {
 /* Computes the coverage of a library through the first route of the device that runs something.
  *
  * A module runs if one of its images does, a kernel if an image that holds it does. The coverage is
- * complete if every kernel runs: a module may be for other devices while another one has the same
+ * complete if every kernel runs. A kernel does not run if its machine code for the device only
+ * traps or prints, or only ends while other code of the same kind does not (lib/inspect/resources.h).
+ * The coverage may be complete although not every module runs: a module may be for other devices while another one has the same
  * kernels for this device. Modules count if their kernels cannot be read, or if they have none. */
 kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
                             kdl_coverage *out_coverage, size_t *out_route);

@@ -52,6 +52,24 @@ kdl_status kdl_image_read_resources(kdl_image_kind kind, const void *data, size_
                                     kdl_visit_resources *visit, void *user);
 
 /* ------------------------------------------------------------------------------------------ */
+/* Effects                                                                                      */
+
+/* What a kernel does, by its code. Preprocessor conditions often leave a kernel empty, or with a
+ * message, for architectures that it is not meant for. */
+typedef enum kdl_kernel_effect {
+  KDL_EFFECT_UNKNOWN, /* its code cannot be read */
+  KDL_EFFECT_SOME,    /* it has instructions that may change memory */
+  KDL_EFFECT_NOTHING, /* it only ends */
+  KDL_EFFECT_STOPS,   /* it only traps, or prints, or fails an assertion */
+} kdl_kernel_effect;
+
+/* Calls `visit` for each kernel of a cubin or an AMD code object, as kdl_image_read_resources does;
+ * KDL_UNSUPPORTED for other kinds. */
+typedef int kdl_visit_effect(void *user, kdl_string kernel, kdl_kernel_effect effect);
+kdl_status kdl_image_read_effects(kdl_image_kind kind, const void *data, size_t size,
+                                  kdl_visit_effect *visit, void *user);
+
+/* ------------------------------------------------------------------------------------------ */
 /* Occupancy                                                                                    */
 
 /* What limits the number of groups. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/select/coverage.h"
 
+#include "lib/inspect/images.h"
+#include "lib/inspect/resources.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
 #include "support/base/hash.h"
@@ -12,6 +14,7 @@
 /* A kernel of an image. */
 typedef struct {
   uint32_t kernel;         /* number of its name */
+  uint8_t effect;          /* kdl_kernel_effect */
   const kdl_string *value; /* of its kdl.kernel.NAME key, or NULL */
 } kernel_entry;
 
@@ -34,7 +37,8 @@ struct kdl_inventory {
   kernel_entry *entries;
   size_t entry_count, entry_capacity;
   kdl_string *names;
-  size_t *latest; /* by name: the holding that was added last */
+  size_t *latest;       /* by name: the holding that was added last */
+  uint32_t *real_kinds; /* by name: kinds of images whose code of it does something */
   size_t name_count;
   name_slot *slots;
   size_t slot_mask;
@@ -55,7 +59,10 @@ static bool grow_names(kdl_inventory *inventory) {
   size_t *latest = realloc(inventory->latest, count / 2 * sizeof *latest);
   if (latest)
     inventory->latest = latest;
-  if (!slots || !names || !latest) {
+  uint32_t *real_kinds = realloc(inventory->real_kinds, count / 2 * sizeof *real_kinds);
+  if (real_kinds)
+    inventory->real_kinds = real_kinds;
+  if (!slots || !names || !latest || !real_kinds) {
     free(slots);
     return false;
   }
@@ -84,6 +91,7 @@ static bool intern_name(kdl_inventory *inventory, kdl_string name, uint32_t *out
   *out_number = (uint32_t)inventory->name_count;
   inventory->slots[at] = (name_slot){name, *out_number};
   inventory->latest[inventory->name_count] = SIZE_MAX;
+  inventory->real_kinds[inventory->name_count] = 0;
   inventory->names[inventory->name_count++] = name;
   return true;
 }
@@ -105,7 +113,7 @@ static bool add_kernel_entry(kdl_inventory *inventory, const inventory_image *im
     return false;
   inventory->entries = entries;
   inventory->latest[number] = inventory->entry_count;
-  inventory->entries[inventory->entry_count++] = (kernel_entry){number, value};
+  inventory->entries[inventory->entry_count++] = (kernel_entry){number, KDL_EFFECT_UNKNOWN, value};
   return true;
 }
 
@@ -145,6 +153,46 @@ static bool is_unreadable(kdl_catalog *catalog, size_t index) {
   return kdl_catalog_image(catalog, index)->problem || kdl_catalog_error(catalog, index)[0];
 }
 
+typedef struct {
+  kdl_inventory *inventory;
+  const inventory_image *image;
+  kdl_image_kind kind;
+  bool fits;
+} effect_collector;
+
+static int collect_effect(void *user, kdl_string kernel, kdl_kernel_effect effect) {
+  effect_collector *to = user;
+  kdl_inventory *inventory = to->inventory;
+  uint32_t number;
+  to->fits = intern_name(inventory, kernel, &number);
+  if (!to->fits)
+    return 1;
+  size_t entry = inventory->latest[number];
+  if (entry != SIZE_MAX && entry >= to->image->first) {
+    inventory->entries[entry].effect = (uint8_t)effect;
+    if (effect == KDL_EFFECT_SOME)
+      inventory->real_kinds[number] |= 1u << to->kind;
+  }
+  return 0;
+}
+
+/* Reads what the kernels of machine code do. An image that cannot be read keeps them unknown: its
+ * names were read before, or are reported as unreadable. */
+static bool add_effects(kdl_inventory *inventory, size_t index, const inventory_image *image) {
+  kdl_container *container = kdl_catalog_container(inventory->catalog);
+  kdl_image_kind kind = (kdl_image_kind)kdl_catalog_rule(inventory->catalog, index)->kind;
+  const void *data;
+  size_t size;
+  if ((kind != KDL_IMAGE_CUBIN && kind != KDL_IMAGE_HSACO) ||
+      inventory->entry_count == image->first ||
+      kdl_container_acquire_bytes(container, (uint32_t)index, &data, &size) != KDL_OK)
+    return true;
+  effect_collector to = {inventory, image, kind, true};
+  kdl_status status = kdl_image_read_effects(kind, data, size, collect_effect, &to);
+  kdl_container_release_bytes(container, (uint32_t)index);
+  return to.fits && status != KDL_NO_MEMORY;
+}
+
 static bool inventory_add_image(kdl_inventory *inventory, size_t index, bool with_link_inputs) {
   kdl_catalog *catalog = inventory->catalog;
   const kdl_image *from = kdl_catalog_image(catalog, index);
@@ -160,6 +208,7 @@ static bool inventory_add_image(kdl_inventory *inventory, size_t index, bool wit
   const kdl_string *names = indexed ? NULL : kdl_catalog_kernels(catalog, index, &count);
   for (size_t i = 0; fits && i < count; ++i)
     fits = add_kernel_entry(inventory, image, names[i], NULL);
+  fits = fits && add_effects(inventory, index, image);
   image->unreadable = is_unreadable(catalog, index);
   inventory->unreadable += image->unreadable;
   image->unresolved = kdl_catalog_unresolved(catalog, index);
@@ -199,6 +248,7 @@ void kdl_inventory_destroy(kdl_inventory *inventory) {
   free(inventory->entries);
   free(inventory->names);
   free(inventory->latest);
+  free(inventory->real_kinds);
   free(inventory->slots);
   free(inventory);
 }
@@ -211,12 +261,36 @@ size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **
 /* ------------------------------------------------------------------------------------------ */
 /* Verdicts                                                                                     */
 
-enum { mark_present = 1, mark_runs = 2, mark_unreadable = 4, mark_native = 8 };
+enum { mark_present = 1, mark_runs = 2, mark_unreadable = 4, mark_native = 8, mark_hollow = 16 };
 
 /* Reasons against a kernel of an image that runs. */
 static uint64_t kernel_reasons(const kernel_entry *entry, const kdl_select_device *device) {
   kdl_kernel_key key;
   return entry->value ? kdl_kernel_key_reasons(*entry->value, device, &key) : 0;
+}
+
+/* Code that only ends is hollow if other code of the kernel, of the same kind, does something: some
+ * kernels are empty by intent. */
+static bool is_hollow(const kdl_inventory *inventory, size_t index, const kernel_entry *entry) {
+  unsigned kind = kdl_catalog_rule(inventory->catalog, index)->kind;
+  return entry->effect == KDL_EFFECT_STOPS ||
+         (entry->effect == KDL_EFFECT_NOTHING && inventory->real_kinds[entry->kernel] >> kind & 1);
+}
+
+static bool is_missing(uint8_t marks) {
+  return (marks & mark_present) && !(marks & mark_runs);
+}
+
+/* A driver takes hollow machine code before other forms of the kernel. */
+static void settle_hollow(uint8_t *marks, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!(marks[i] & mark_hollow))
+      continue;
+    if (marks[i] & mark_native)
+      marks[i] &= (uint8_t)~mark_hollow;
+    else
+      marks[i] &= (uint8_t)~mark_runs;
+  }
 }
 
 static bool is_machine_code(const kdl_image_rule *rule) {
@@ -264,8 +338,10 @@ static void tally_image(const kdl_inventory *inventory, size_t index,
       image->unreadable ? mark | mark_unreadable : mark;
   for (size_t k = image->first; k < image->first + image->count; ++k) {
     const kernel_entry *entry = &inventory->entries[k];
-    counts->kernels[entry->kernel] |=
-        !reasons && !kernel_reasons(entry, device) ? mark : (uint8_t)mark_present;
+    uint8_t own = reasons || kernel_reasons(entry, device) ? mark_present
+                  : is_hollow(inventory, index, entry)     ? mark_present | mark_hollow
+                                                           : mark;
+    counts->kernels[entry->kernel] |= own;
   }
 }
 
@@ -284,11 +360,13 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
     if (inventory->images[i].is_runnable)
       tally_image(inventory, i, device, &counts, &coverage, &reasons);
   }
+  settle_hollow(counts.kernels, inventory->name_count);
   coverage.modules = count_marks(counts.modules, inventory->module_count, mark_present);
   coverage.modules_run = count_marks(counts.modules, inventory->module_count, mark_runs);
   coverage.kernels = count_marks(counts.kernels, inventory->name_count, mark_present);
   coverage.kernels_run = count_marks(counts.kernels, inventory->name_count, mark_runs);
   coverage.kernels_native = count_marks(counts.kernels, inventory->name_count, mark_native);
+  coverage.kernels_hollow = count_marks(counts.kernels, inventory->name_count, mark_hollow);
   coverage.is_foreign &= (reasons & KDL_REASON(WRONG_VENDOR)) != 0;
   *out_tally = counts;
   *out_coverage = coverage;
@@ -308,7 +386,7 @@ kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_
   kdl_coverage coverage;
   KDL_TRY(tally_make(inventory, device, &counts, &coverage));
   for (size_t i = 0; i < inventory->name_count && !coverage.missing.data; ++i) {
-    if (counts.kernels[i] == mark_present)
+    if (is_missing(counts.kernels[i]))
       coverage.missing = inventory->names[i];
   }
   coverage.is_complete = coverage.modules && coverage.kernels_run == coverage.kernels;
@@ -346,6 +424,8 @@ static void keep_nearest_image(const kdl_inventory *inventory, size_t index,
   for (size_t k = image->first; k < image->first + image->count; ++k) {
     const kernel_entry *entry = &inventory->entries[k];
     uint64_t against = reasons ? reasons : kernel_reasons(entry, device);
+    if (!against && is_hollow(inventory, index, entry))
+      against = KDL_REASON(HOLLOW);
     if (against)
       keep_nearest(&kernels[entry->kernel], inventory, index, against, device);
   }
@@ -356,7 +436,7 @@ static void visit_shortfalls(const kdl_inventory *inventory, const tally *counts
                              const nearest *modules, kdl_visit_shortfall *visit, void *user) {
   for (size_t i = 0; i < inventory->name_count; ++i) {
     kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons};
-    if (counts->kernels[i] == mark_present && visit(user, &found) != 0)
+    if (is_missing(counts->kernels[i]) && visit(user, &found) != 0)
       return;
   }
   for (size_t i = 0; i < inventory->module_count; ++i) {

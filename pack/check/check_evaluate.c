@@ -2,6 +2,7 @@
 /* Which parts of a library run on the devices, and why the others do not. */
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"
@@ -60,6 +61,13 @@ static check_gap *add_verdict_gap(gap_finder *finder, const kdl_shortfall *short
                      .code = "",
                      .words = "",
                      .fix = ""};
+  if (shortfall->reasons == KDL_REASON(HOLLOW)) { /* of the kernel: the image runs */
+    const kdl_reason_row *row = kdl_reason_get(KDL_REASON_HOLLOW);
+    gap->code = row->code;
+    gap->words = row->words;
+    gap->fix = row->fix;
+    return gap;
+  }
   const uint32_t among = (uint32_t)shortfall->image;
   char *kernel =
       shortfall->kernel.data ? xstrndup(shortfall->kernel.data, shortfall->kernel.length) : NULL;
@@ -140,6 +148,7 @@ static void set_runtime_too_new(check *c, const check_dependency *need, uint32_t
            (unsigned)(driver >> 16));
   gap->fix = check_copy_string(c, text);
   coverage->kernels_run = coverage->kernels_native = coverage->modules_run = 0;
+  coverage->kernels_hollow = 0;
   coverage->is_complete = false;
 }
 

@@ -45,6 +45,7 @@ static void write_verdict_json(cli_json *json, const check *c, const check_libra
   cli_json_put_number(json, "kernels", coverage->kernels);
   cli_json_put_number(json, "kernels_native", coverage->kernels_native);
   cli_json_put_number(json, "kernels_jit", coverage->kernels_run - coverage->kernels_native);
+  cli_json_put_number(json, "kernels_hollow", coverage->kernels_hollow);
   cli_json_put_number(json, "unreadable", coverage->unreadable);
   cli_json_put_array(json, "missing");
   for (size_t i = 0; i < verdict->gap_count; ++i)

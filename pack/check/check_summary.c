@@ -21,6 +21,7 @@ typedef enum {
   OF_SETTINGS,
   OF_LIMITS,
   OF_CODE,
+  OF_HOLLOW,
   OF_UNKNOWN
 } cause;
 
@@ -52,6 +53,7 @@ static cause cause_of(const char *code) {
       {"sequence", OF_CODE},
       {"unknown_arch", OF_CODE},
       {"unknown_kind", OF_UNKNOWN},
+      {"hollow", OF_HOLLOW},
       {"kind_mismatch", OF_CODE},
       {"relocatable", OF_CODE},
       {"malformed_key", OF_CODE},
@@ -75,6 +77,7 @@ static const char *cause_text(cause of) {
       [OF_SETTINGS] = "built for other settings",
       [OF_LIMITS] = "needs what the device lacks",
       [OF_CODE] = "no driver loads it",
+      [OF_HOLLOW] = "its code for the device does nothing",
       [OF_UNKNOWN] = "of a kind that is not known",
   };
   return words[of];
@@ -105,6 +108,7 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
   case OF_LIMITS:
   case OF_CODE:
   case OF_UNKNOWN:
+  case OF_HOLLOW:
     return;
   case OF_DRIVER:
   case OF_RUNTIME:

@@ -69,7 +69,7 @@ const char *check_display_path(check *c, const check_library *library) {
 
 typedef struct {
   size_t libraries, whole, in_part, other, empty;
-  size_t kernels, native, jit;
+  size_t kernels, native, jit, hollow;
 } sums;
 
 static sums sum_outcomes(const check *c, size_t device) {
@@ -86,6 +86,7 @@ static sums sum_outcomes(const check *c, size_t device) {
     all.kernels += verdict->coverage.kernels;
     all.native += verdict->coverage.kernels_native;
     all.jit += verdict->coverage.kernels_run - verdict->coverage.kernels_native;
+    all.hollow += verdict->coverage.kernels_hollow;
   }
   return all;
 }
@@ -137,8 +138,8 @@ static void add_gap_row(check *c, cli_table *table, const check_gap *gap, bool i
   check_add_advice(c, table, gap, device);
 }
 
-static void add_library_row(check *c, cli_table *table, const check_library *library,
-                            size_t device) {
+static void add_library_row(check *c, cli_table *table, const check_library *library, size_t device,
+                            bool has_hollow) {
   const check_verdict *verdict = &library->verdicts[device];
   const kdl_coverage *coverage = &verdict->coverage;
   cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE   ? "*"
@@ -150,7 +151,9 @@ static void add_library_row(check *c, cli_table *table, const check_library *lib
   cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
   cli_table_add_number(table, coverage->kernels_native);
   cli_table_add_number(table, coverage->kernels_run - coverage->kernels_native);
-  cli_table_add_number(table, coverage->kernels - coverage->kernels_run);
+  if (has_hollow)
+    cli_table_add_number(table, coverage->kernels_hollow);
+  cli_table_add_number(table, coverage->kernels - coverage->kernels_run - coverage->kernels_hollow);
   if (verdict->is_for_other_host)
     cli_table_add_line(
         table, "host",
@@ -166,15 +169,18 @@ static void add_library_row(check *c, cli_table *table, const check_library *lib
 }
 
 static kdl_status print_device_section(check *c, size_t device) {
-  static const cli_column columns[] = {
+  static const cli_column all_columns[] = {
       {.title = "", .right = true, .tint = "1;32"},
       {.title = "PACKAGE", .shrinks = 2},
       {.title = "LIBRARY", .shrinks = 1, .middle = true, .tint = "36"},
       {.title = "RUNS"},
       {.title = "NATIVE", .right = true},
       {.title = "JIT", .right = true},
+      {.title = "HOLLOW", .right = true}, /* only if there are any */
       {.title = "NOT", .right = true},
   };
+  enum { column_count = sizeof all_columns / sizeof *all_columns, hollow_column = 6 };
+  cli_column columns[column_count];
   kdl_device_info about = {.size = sizeof about};
   KDL_TRY(kdl_device_get(c->devices.items[device].device, &about));
   sums all = sum_outcomes(c, device);
@@ -190,17 +196,25 @@ static kdl_status print_device_section(check *c, size_t device) {
   printf("runs    %zu of %zu libraries whole, ", all.whole, all.libraries);
   if (all.in_part)
     printf("%zu in part, ", all.in_part);
-  printf("%zu of %zu kernels (%zu native, %zu jit)", all.native + all.jit, all.kernels, all.native,
+  printf("%zu of %zu kernels (%zu native, %zu jit", all.native + all.jit, all.kernels, all.native,
          all.jit);
+  if (all.hollow)
+    printf(", %zu hollow", all.hollow);
+  putchar(')');
   if (all.other || all.empty)
     printf("; ");
   print_not_applicable(&all, "more", "more");
   puts("\n");
-  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  size_t count = 0;
+  for (size_t i = 0; i < column_count; ++i) {
+    if (i != hollow_column || all.hollow)
+      columns[count++] = all_columns[i];
+  }
+  cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_library *library = &c->libraries[i];
     if (!check_is_not_applicable(c, library, device))
-      add_library_row(c, table, library, device);
+      add_library_row(c, table, library, device, all.hollow != 0);
   }
   return cli_table_finish(table);
 }

@@ -30,6 +30,10 @@ static int read_resources(void *user, kdl_string kernel, const kdl_kernel_resour
   return read_name(user, kernel.data, kernel.length);
 }
 
+static int read_effect(void *user, kdl_string kernel, kdl_kernel_effect effect) {
+  return effect > KDL_EFFECT_STOPS || read_name(user, kernel.data, kernel.length);
+}
+
 static void expect_message(kdl_status status) {
   if (status != KDL_OK && kdl_error_message()[0] == '\0')
     abort();
@@ -119,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     abort();
   visited kernels = {0};
   expect_message(kdl_image_read_resources(kind, image, size, read_resources, &kernels));
+  expect_message(kdl_image_read_effects(kind, image, size, read_effect, &kernels));
   free(image);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/reasons.h"
 #include "lib/library/selection.h"
+#include "support/base/bytes.h"
 
 enum { progbits = 1, alloc = 2 };
 
@@ -92,6 +93,68 @@ static void shortfalls_name_the_nearest_image(void **state) {
   assert_false(found.is_foreign);
   assert_true(cover(built.lib, "pvc").is_foreign);
   free_library(&built);
+}
+
+/* In a copy of a cubin, `empty` stores: its EXIT becomes STG. */
+static uint8_t *make_empty_store(const char *file, size_t *out_size) {
+  enum { operation_exit = 0x94d, operation_store = 0x986, first_code_of_empty = 0x7b82 };
+  uint8_t *data = read_golden(file, out_size);
+  for (size_t at = 0; at + 32 <= *out_size; at += 16) {
+    bool begins = kdl_load_u16(data + at) == first_code_of_empty;
+    if (begins && (kdl_load_u16(data + at + 16) & 0xfff) == operation_exit)
+      kdl_store_u16(data + at + 16, 0x7000 | operation_store);
+  }
+  return data;
+}
+
+/* A fatbin of two cubins. */
+static uint8_t *make_fatbin(uint8_t *const images[2], const size_t sizes[2],
+                            const uint32_t archs[2], size_t *out_size) {
+  enum { header = 16, entry = 64, cubin = 2 };
+  size_t body = 0;
+  for (size_t i = 0; i < 2; ++i)
+    body += entry + sizes[i];
+  uint8_t *data = calloc(1, header + body), *at = data + header;
+  kdl_store_u32(data, 0xba55ed50);
+  kdl_store_u16(data + 4, 1);
+  kdl_store_u16(data + 6, header);
+  kdl_store_u64(data + 8, body);
+  for (size_t i = 0; i < 2; at += entry + sizes[i++]) {
+    kdl_store_u16(at, cubin);
+    kdl_store_u32(at + 4, entry);
+    kdl_store_u64(at + 8, sizes[i]);
+    kdl_store_u32(at + 28, archs[i]);
+    memcpy(at + entry, images[i], sizes[i]);
+  }
+  *out_size = header + body;
+  return data;
+}
+
+static void hollow_kernels_do_not_run(void **state) {
+  (void)state;
+  static const uint32_t archs[2] = {80, 120};
+  size_t sizes[2], size;
+  uint8_t *images[2] = {read_golden("images/hollow_sm_80.cubin", &sizes[0]),
+                        make_empty_store("images/hollow_sm_120.cubin", &sizes[1])};
+  kdl_library *lib;
+  /* A kernel that is empty everywhere is meant to be. */
+  assert_ok(try_open(images[0], sizes[0], &lib));
+  assert_cover(lib, "a100", "1/1 modules, 3/6 kernels");
+  assert_int_equal(cover(lib, "a100").kernels_hollow, 3);
+  assert_int_equal(cover(lib, "a100").kernels_native, 3);
+  assert_shortfalls(lib, "a100", "traps:0 prints:0 asserts:0");
+  kdl_close(lib);
+  uint8_t *both = make_fatbin(images, sizes, archs, &size);
+  assert_ok(try_open(both, size, &lib));
+  assert_cover(lib, "a100", "1/1 modules, 2/6 kernels");
+  assert_int_equal(cover(lib, "a100").kernels_hollow, 4);
+  assert_cover(lib, "cuda:sm_120", "1/1 modules, 3/6 kernels");
+  assert_int_equal(cover(lib, "cuda:sm_120").kernels_hollow, 3);
+  assert_int_equal(cover(lib, "h200").kernels_hollow, 0);
+  kdl_close(lib);
+  free(both);
+  free(images[0]);
+  free(images[1]);
 }
 
 static void shortfalls_of_modules_without_readable_kernels(void **state) {
@@ -333,6 +396,7 @@ static void each_module_has_its_own_choice(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(kernels_count_once_and_run_by_any_image),
+      cmocka_unit_test(hollow_kernels_do_not_run),
       cmocka_unit_test(shortfalls_name_the_nearest_image),
       cmocka_unit_test(shortfalls_of_modules_without_readable_kernels),
       cmocka_unit_test(a_kernel_that_does_not_fit_does_not_run),

@@ -78,11 +78,12 @@ typedef struct {
   size_t image;
 } resource_writer;
 
-static int put_kernel_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+static int put_kernel_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses,
+                                const char *effect) {
   const resource_writer *to = user;
   cli_json_begin_object(to->json);
   cli_json_put_bytes(to->json, "kernel", kernel);
-  cli_resources_json(to->json, to->resources, to->image, uses);
+  cli_resources_json(to->json, to->resources, to->image, uses, effect);
   cli_json_end_object(to->json);
   return 0;
 }

@@ -130,7 +130,7 @@ static void print_block(const uint32_t block[3], char room[block_room]) {
 }
 
 char *cli_resources_text(const cli_resources *resources, size_t image,
-                         const kdl_kernel_resources *uses) {
+                         const kdl_kernel_resources *uses, const char *effect) {
   char *text;
   size_t length;
   FILE *stream = xtext_stream(&text, &length);
@@ -147,6 +147,8 @@ char *cli_resources_text(const cli_resources *resources, size_t image,
     print_block(uses->block, room);
     fprintf(stream, "%sblock=%s", separator, room);
   }
+  if (strcmp(effect, "nothing") == 0 || strcmp(effect, "stops") == 0)
+    fprintf(stream, " effect=%s", effect);
   kdl_occupancy occupancy;
   uint32_t block;
   if (find_occupancy(resources, image, uses, &block, &occupancy))
@@ -159,7 +161,7 @@ char *cli_resources_text(const cli_resources *resources, size_t image,
 }
 
 void cli_resources_json(cli_json *json, const cli_resources *resources, size_t image,
-                        const kdl_kernel_resources *uses) {
+                        const kdl_kernel_resources *uses, const char *effect) {
   for (size_t i = 0; i < field_count; ++i) {
     uint32_t value = field_value(uses, i);
     cli_json_put_known(json, fields[i].key, value != KDL_NO_RESOURCE, value);
@@ -169,6 +171,7 @@ void cli_resources_json(cli_json *json, const cli_resources *resources, size_t i
     print_block(uses->block, room);
     cli_json_put_text(json, "block", room);
   }
+  cli_json_put_text(json, "effect", effect);
   kdl_occupancy occupancy;
   uint32_t block;
   if (!find_occupancy(resources, image, uses, &block, &occupancy))
@@ -182,13 +185,44 @@ void cli_resources_json(cli_json *json, const cli_resources *resources, size_t i
   cli_json_end_object(json);
 }
 
-kdl_status cli_resources_visit(kdl_library *lib, size_t image, kdl_visit_resources *visit,
+/* The effects of an image's kernels, in the order in which its resources are visited. */
+typedef struct {
+  uint8_t *effects;
+  size_t count, capacity, next;
+  cli_visit_resources *visit;
+  void *user;
+} effect_list;
+
+static int add_effect(void *user, kdl_string kernel, kdl_kernel_effect effect) {
+  effect_list *list = user;
+  (void)kernel;
+  if (list->count == list->capacity) {
+    list->capacity = list->capacity ? list->capacity * 2 : 64;
+    list->effects = xreallocarray(list->effects, list->capacity, sizeof *list->effects);
+  }
+  list->effects[list->count++] = (uint8_t)effect;
+  return 0;
+}
+
+static int visit_with_effect(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+  static const char *const names[] = {"unknown", "some", "nothing", "stops"};
+  effect_list *list = user;
+  uint8_t effect = list->next < list->count ? list->effects[list->next] : KDL_EFFECT_UNKNOWN;
+  ++list->next;
+  return list->visit(list->user, kernel, uses, names[effect]);
+}
+
+kdl_status cli_resources_visit(kdl_library *lib, size_t image, cli_visit_resources *visit,
                                void *user) {
   const void *data;
   size_t size;
+  effect_list list = {.visit = visit, .user = user};
   KDL_TRY(kdl_library_acquire_bytes(lib, image, &data, &size));
-  kdl_status status =
-      kdl_image_read_resources(cli_image_at(lib, image).kind, data, size, visit, user);
+  kdl_image_kind kind = cli_image_at(lib, image).kind;
+  if (kdl_image_read_effects(kind, data, size, add_effect, &list) != KDL_OK)
+    list.count = 0;
+  kdl_status status = kdl_image_read_resources(kind, data, size, visit_with_effect, &list);
   kdl_library_release_bytes(lib, image);
+  free(list.effects);
   return status;
 }

@@ -27,14 +27,17 @@ kdl_status cli_resources_begin_file(cli_resources *resources, kdl_library *lib);
 
 /* "vector_registers=40 stack=0 ...", in memory of the caller, who frees it. */
 char *cli_resources_text(const cli_resources *resources, size_t image,
-                         const kdl_kernel_resources *uses);
+                         const kdl_kernel_resources *uses, const char *effect);
 
 /* The pairs of an object. */
 void cli_resources_json(cli_json *json, const cli_resources *resources, size_t image,
-                        const kdl_kernel_resources *uses);
+                        const kdl_kernel_resources *uses, const char *effect);
 
-/* Calls `visit` for the kernels of an image. */
-kdl_status cli_resources_visit(kdl_library *lib, size_t image, kdl_visit_resources *visit,
+/* Calls `visit` for the kernels of an image. `effect` is "unknown", "some", "nothing" or "stops".
+ */
+typedef int cli_visit_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses,
+                                const char *effect);
+kdl_status cli_resources_visit(kdl_library *lib, size_t image, cli_visit_resources *visit,
                                void *user);
 
 #endif

@@ -99,11 +99,12 @@ static int print_kernel(void *user, const kdl_string *name) {
   return printer->status != KDL_OK;
 }
 
-static int print_kernel_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
+static int print_kernel_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses,
+                                  const char *effect) {
   detail_printer *printer = user;
   if (print_kernel(user, &kernel))
     return 1;
-  char *text = cli_resources_text(printer->resources, printer->image, uses);
+  char *text = cli_resources_text(printer->resources, printer->image, uses, effect);
   printer->status = cli_table_print_line(printer->table, "  uses", kdl_text_of(text));
   free(text);
   return printer->status != KDL_OK;

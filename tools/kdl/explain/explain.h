@@ -56,6 +56,7 @@ typedef struct cli_ranking {
   kdl_verdict *items;    /* in rank order */
   size_t count;
   const kdl_verdict *chosen; /* for the kernel, or a file of one module; else NULL */
+  bool is_hollow;            /* the chosen image's code of the kernel does nothing */
   bool fits;                 /* everything that was asked for runs */
   kdl_coverage coverage;     /* where no kernel was asked for */
   kdl_arena arena;
@@ -70,6 +71,10 @@ kdl_status cli_launch_choose(const cli_query *query, cli_ranking *ranking);
 
 /* The condition under which launches use the image; `data` is NULL where it has none. */
 kdl_string cli_image_condition(const cli_query *query, size_t image);
+
+/* Whether the code of the kernel in the chosen image only traps or prints, or only ends while that
+ * of another image of the same kind does not. */
+bool cli_ranking_is_hollow(const cli_query *query, const cli_ranking *ranking);
 
 /* Whether the image is known to lack the kernel. */
 bool cli_verdict_lacks_kernel(const kdl_verdict *verdict);

@@ -55,12 +55,15 @@ static void put_coverage(cli_json *json, const cli_query *query, const kdl_cover
   cli_json_put_number(json, "modules_run", coverage->modules_run);
   cli_json_put_number(json, "kernels", coverage->kernels);
   cli_json_put_number(json, "kernels_run", coverage->kernels_run);
+  cli_json_put_number(json, "kernels_hollow", coverage->kernels_hollow);
   cli_json_put_number(json, "unreadable", coverage->unreadable);
   cli_json_end_object(json);
 }
 
 static void put_answer(cli_json *json, const cli_query *query, const cli_ranking *ranking) {
   cli_json_put_known(json, "chosen", ranking->chosen, ranking->chosen ? ranking->chosen->image : 0);
+  if (query->kernel)
+    cli_json_put_bool(json, "hollow", ranking->is_hollow);
   put_coverage(json, query, &ranking->coverage);
   cli_json_put_array(json, "images");
   for (size_t i = 0; i < ranking->count; ++i)

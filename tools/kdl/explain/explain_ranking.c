@@ -57,7 +57,8 @@ kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_rank
     KDL_TRY(cli_launch_choose(query, out_ranking));
   if (query->kernel || query->module_count == 1)
     out_ranking->chosen = find_chosen(out_ranking);
-  out_ranking->fits = out_ranking->chosen != NULL;
+  out_ranking->is_hollow = query->kernel && cli_ranking_is_hollow(query, out_ranking);
+  out_ranking->fits = out_ranking->chosen != NULL && !out_ranking->is_hollow;
   if (query->inventory) {
     KDL_TRY(kdl_device_cover(device, query->inventory, &out_ranking->coverage, &route));
     out_ranking->fits = out_ranking->coverage.is_complete;

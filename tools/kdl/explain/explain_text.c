@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/inspect/reasons.h"
 #include "support/base/cxx_name.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -129,12 +130,15 @@ const char *cli_count(size_t number, char room[CLI_COUNT_ROOM]) {
 enum { coverage_room = 256 };
 
 static const char *coverage_text(const kdl_coverage *coverage, char room[coverage_room]) {
-  char counts[5][CLI_COUNT_ROOM];
+  char counts[6][CLI_COUNT_ROOM];
   kdl_out out = {room, coverage_room, 0};
   kdl_out_format(
       &out, "%s of %s modules, %s of %s kernels", cli_count(coverage->modules_run, counts[0]),
       cli_count(coverage->modules, counts[1]), cli_count(coverage->kernels_run, counts[2]),
       cli_count(coverage->kernels, counts[3]));
+  if (coverage->kernels_hollow)
+    kdl_out_format(&out, "; the code of %s does nothing (hollow)",
+                   cli_count(coverage->kernels_hollow, counts[5]));
   if (coverage->unreadable)
     kdl_out_format(&out, "; the kernels of %s image%s cannot be read",
                    cli_count(coverage->unreadable, counts[4]),
@@ -174,6 +178,11 @@ static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   if (ranking->chosen)
     kdl_out_format(&out, ", %s", first->fit);
   print_labelled("chosen", text, "");
+  if (ranking->is_hollow) {
+    const kdl_reason_row *hollow = kdl_reason_get(KDL_REASON_HOLLOW);
+    print_labelled("hollow", hollow->words, "");
+    print_labelled("fix", hollow->fix, "");
+  }
   for (size_t i = 0; i < first->reason_count; ++i) {
     if (first->reasons[i].fix[0])
       print_labelled("fix", first->reasons[i].fix, "");

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Whether the code that a device would run for a kernel does anything. */
+#include "lib/inspect/images.h"
+#include "lib/inspect/resources.h"
+#include "support/base/text.h"
+#include "tools/common/images/kinds.h"
+#include "tools/kdl/explain/explain.h"
+
+#include <string.h>
+
+typedef struct {
+  const char *kernel;
+  kdl_kernel_effect effect;
+} effect_search;
+
+static int find_effect(void *user, kdl_string kernel, kdl_kernel_effect effect) {
+  effect_search *search = user;
+  if (!kdl_text_is(kernel, search->kernel))
+    return 0;
+  search->effect = effect;
+  return 1;
+}
+
+/* Unknown for an image that cannot be read: loading it reports that. */
+static kdl_kernel_effect effect_in_image(const cli_query *query, size_t image) {
+  kdl_library *lib = query->input->lib;
+  kdl_image_kind kind = cli_image_at(lib, image).kind;
+  effect_search search = {query->kernel, KDL_EFFECT_UNKNOWN};
+  const void *data;
+  size_t size;
+  if ((kind != KDL_IMAGE_CUBIN && kind != KDL_IMAGE_HSACO) ||
+      kdl_library_acquire_bytes(lib, image, &data, &size) != KDL_OK)
+    return KDL_EFFECT_UNKNOWN;
+  (void)kdl_image_read_effects(kind, data, size, find_effect, &search);
+  kdl_library_release_bytes(lib, image);
+  return search.effect;
+}
+
+bool cli_ranking_is_hollow(const cli_query *query, const cli_ranking *ranking) {
+  if (!ranking->chosen)
+    return false;
+  kdl_image_kind kind = cli_image_at(query->input->lib, ranking->chosen->image).kind;
+  kdl_kernel_effect chosen = effect_in_image(query, ranking->chosen->image);
+  if (chosen != KDL_EFFECT_NOTHING)
+    return chosen == KDL_EFFECT_STOPS;
+  for (size_t i = 0; i < ranking->count; ++i) {
+    const kdl_verdict *other = &ranking->items[i];
+    if (!cli_verdict_lacks_kernel(other) &&
+        cli_image_at(query->input->lib, other->image).kind == kind &&
+        effect_in_image(query, other->image) == KDL_EFFECT_SOME)
+      return true;
+  }
+  return false;
+}

@@ -38,10 +38,11 @@ def run(*command):
     return done.stdout
 
 
-def nvidia_effects(path):
-    text = run(f"{options.tools}/nvdisasm", path)
+def nvidia_effects(path, kernels):
     calls = collections.defaultdict(set)
     symbols = dict(re.findall(r"^\s*(\d+):.*?\s(\S+)$", run("readelf", "-sW", path), flags=re.M))
+    numbers = ",".join(number for number, name in symbols.items() if name in kernels)
+    text = run(f"{options.tools}/nvdisasm", "-fun", numbers, path)
     graph = bytes.fromhex("".join(re.findall(r"^  0x\w+ ((?:\w{8} ?){1,4})", run("readelf", "-x", ".nv.callgraph", path), flags=re.M)).replace(" ", ""))
     for at in range(0, len(graph) - 7, 8):
         caller, callee = (int.from_bytes(graph[at + k:at + k + 4], "little") for k in (0, 4))
@@ -75,7 +76,7 @@ def nvidia_effects(path):
     return found
 
 
-def amd_effects(path):
+def amd_effects(path, kernels):
     objdump = next(filter(shutil.which, ("llvm-objdump-22", "llvm-objdump")))
     found, name = {}, None
     for line in run(objdump, "-d", path).splitlines():
@@ -95,17 +96,31 @@ for file in options.files:
         for kernel in image.get("resources", []):
             (hollow if kernel["effect"] in ("nothing", "stops") else others).append((file, image["index"], image["image_kind"], kernel["kernel"], kernel["effect"], image["arch"]))
 choice = random.Random(7)
-mine = choice.sample(hollow, min(options.sample, len(hollow)))
-shared = {item[:2] for item in mine}
-near = [item for item in others if item[:2] in shared]
-mine += choice.sample(near if len(near) >= options.sample else others, min(options.sample, len(others)))
+by_image = collections.defaultdict(lambda: ([], []))
+for item in hollow:
+    by_image[item[:2]][0].append(item)
+for item in others:
+    by_image[item[:2]][1].append(item)
+mine = [[], []]
+order = sorted(by_image)
+choice.shuffle(order)
+for images in ([i for i in order if by_image[i][0]], order):  # those with hollow kernels first
+    for image in images:
+        for k in (0, 1):
+            room = min(6, options.sample - len(mine[k]), len(by_image[image][k]))
+            if room > 0 and (k == 1 or images is not order):
+                mine[k] += choice.sample(by_image[image][k], room)
+mine = list(dict.fromkeys(mine[0] + mine[1]))
+wanted = collections.defaultdict(set)
+for item in mine:
+    wanted[item[:2]].add(item[3])
 false, missed, right = [], [], collections.Counter()
 with tempfile.TemporaryDirectory() as folder:
     cache = {}
     for file, index, kind, kernel, effect, arch in sorted(mine):
         if (file, index) not in cache:
             run(options.kdl, "extract", file, f"--image={index}", "-o", f"{folder}/image")
-            cache = {(file, index): effects_of[kind](f"{folder}/image")}
+            cache = {(file, index): effects_of[kind](f"{folder}/image", wanted[file, index])}
             os.unlink(f"{folder}/image")
         why = cache[file, index].get(kernel)
         if why is None:

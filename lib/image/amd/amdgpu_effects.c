@@ -9,7 +9,6 @@
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,12 +132,13 @@ static int visit_kernel_effect(void *user, const char *name, size_t length) {
 }
 
 static const program_operations *find_generation(const uint8_t *data, size_t size) {
+  static const char prefix[] = "gfx";
   kdl_image_target target = {.arch = ""};
-  unsigned number;
   if (kdl_amdgpu_read_target(data, size, &target) != KDL_OK ||
-      sscanf(target.arch, "gfx%4x", &number) != 1)
+      strncmp(target.arch, prefix, sizeof prefix - 1) != 0)
     return NULL;
-  unsigned major = number < 0x1000 ? number >> 8 : (number >> 12) * 10 + (number >> 8 & 0xf);
+  unsigned long number = strtoul(target.arch + sizeof prefix - 1, NULL, 16);
+  unsigned long major = number < 0x1000 ? number >> 8 : (number >> 12) * 10 + (number >> 8 & 0xf);
   for (size_t i = 0; i < sizeof generations / sizeof *generations; ++i) {
     if (generations[i].major == major)
       return &generations[i];

@@ -97,28 +97,33 @@ typedef struct {
   tile_range functions, strings;
 } tile_sections;
 
+/* Reads the header and skips the body of a section; the number of the last is 0. */
+static kdl_status next_section(tile_range *range, uint8_t *out_number, tile_range *out_body) {
+  uint64_t length, alignment = 1;
+  KDL_TRY(read_byte(range, "section number", out_number));
+  if (*out_number == section_end)
+    return KDL_OK;
+  KDL_TRY(read_varint(range, "section size", &length));
+  if (*out_number & section_is_aligned) {
+    KDL_TRY(read_varint(range, "section alignment", &alignment));
+    KDL_TRY(skip_padding(range, alignment, "section alignment"));
+  }
+  *out_body = (tile_range){range->data, range->at, range->at + length};
+  return skip_bytes(range, length, "section size");
+}
+
 static kdl_status read_sections(const uint8_t *data, size_t size, tile_sections *out) {
-  tile_range range = {data, header_size, size};
+  tile_range range = {data, header_size, size}, body = {data, 0, 0};
+  uint8_t number;
   *out = (tile_sections){{data, 0, 0}, {data, 0, 0}};
-  for (;;) {
-    uint8_t number;
-    uint64_t length;
-    KDL_TRY(read_byte(&range, "section number", &number));
-    if (number == section_end)
-      return KDL_OK;
-    KDL_TRY(read_varint(&range, "section size", &length));
-    if (number & section_is_aligned) {
-      uint64_t alignment;
-      KDL_TRY(read_varint(&range, "section alignment", &alignment));
-      KDL_TRY(skip_padding(&range, alignment, "section alignment"));
-    }
-    tile_range body = {data, range.at, range.at + length};
-    KDL_TRY(skip_bytes(&range, length, "section size"));
+  do {
+    KDL_TRY(next_section(&range, &number, &body));
     if ((number & ~section_is_aligned) == section_functions)
       out->functions = body;
     else if ((number & ~section_is_aligned) == section_strings)
       out->strings = body;
-  }
+  } while (number != section_end);
+  return KDL_OK;
 }
 
 /* Strings: a count, padding to 4, a u32 offset of each, then their bytes without NULs. */

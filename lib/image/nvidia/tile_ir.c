@@ -60,7 +60,7 @@ static kdl_status read_varint(tile_range *range, const char *field, uint64_t *ou
   uint64_t start = range->at;
   uint64_t value = 0;
   for (unsigned i = 0; i < most_bytes; ++i) {
-    uint8_t byte;
+    uint8_t byte = 0;
     KDL_TRY(read_byte(range, field, &byte));
     value |= (uint64_t)(byte & ~more) << (i * bits);
     if (!(byte & more)) {

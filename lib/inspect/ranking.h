@@ -171,9 +171,10 @@ typedef struct kdl_coverage {
  *
  * A module runs if one of its images does, a kernel if an image that holds it does. The coverage is
  * complete if every kernel runs. A kernel does not run if its machine code for the device only
- * traps or prints, or only ends while other code of the same kind does not (lib/inspect/resources.h).
- * The coverage may be complete although not every module runs: a module may be for other devices while another one has the same
- * kernels for this device. Modules count if their kernels cannot be read, or if they have none. */
+ * traps or prints, or only ends while other code of the same kind does not
+ * (lib/inspect/resources.h). The coverage may be complete although not every module runs: a module
+ * may be for other devices while another one has the same kernels for this device. Modules count if
+ * their kernels cannot be read, or if they have none. */
 kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
                             kdl_coverage *out_coverage, size_t *out_route);
 

@@ -200,6 +200,12 @@ def print_means(rows, modes):
                 print(f"{kind:5} {mode:6} {name:18} geometric mean {mean:.3f} of {len(values)} shapes, least {min(values):.3f}", flush=True)
 
 
+def save(report, path):
+    if path:
+        with open(path, "w") as file:
+            json.dump(report, file, indent=1)
+
+
 def run_once(kind, shape, library, candidates):
     """Two launches of each, for a profiler: the second finds its code loaded."""
     problem = problems.make(kind, shape, True)
@@ -262,13 +268,12 @@ def main():
                 continue
             report["rows"].append(row)
             print_row(row, arguments.modes)
+            save(report, arguments.json)
             torch.cuda.empty_cache()
     print_means(report["rows"], arguments.modes)
     report["after"] = card.state()
     print("skipped:", len(report["skipped"]), " after:", report["after"], f" {time.monotonic() - started:.1f} s", flush=True)
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump(report, file, indent=1)
+    save(report, arguments.json)
     wrong = [f"{row['type']} {row['shape']} {name}" for row in report["rows"] for name, r in row["results"].items() if not r["right"]]
     if wrong:
         sys.exit("wrong: " + ", ".join(wrong))

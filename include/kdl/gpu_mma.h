@@ -154,6 +154,10 @@ KDL_GPU_MMA_DECLARE(kdl_uk_gpu_mma_f32_e4m3fnuz, kdl_gpu_e4m3fnuz, float); /* gf
 /* How often a barrier is tested before the kernel traps; 0: without limit. For tests. */
 KDL_CONSTANT(int32_t, gpu_wait_limit, 0);
 
+/* For tests: 1 lets every lane arrive at a stage that its subgroup has read, 0 one of them.
+ * compute-sanitizer's racecheck does not follow that lanes have met before one of them arrives. */
+KDL_CONSTANT(int32_t, gpu_every_lane_arrives, 0);
+
 /* The 32-bit address of a pointer to group memory. */
 KDL_GPU_INLINE uint32_t kdl_gpu_local_address(const void *pointer) {
   return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void *)pointer;
@@ -192,9 +196,14 @@ KDL_GPU_INLINE void kdl_gpu_ring_wait_empty(const kdl_gpu_ring *ring) {
   kdl_gpu_barrier_wait(ring->empty + 8 * ring->stage, ring->phase);
 }
 
+/* How many lanes of a subgroup arrive at a stage that it has read. */
+KDL_GPU_INLINE uint32_t kdl_gpu_ring_releases(void) {
+  return kdl_const_gpu_every_lane_arrives ? kdl_gpu_mma_lanes : 1;
+}
+
 /* The calling subgroup has read a stage: one lane of each subgroup that multiplies arrives. */
 KDL_GPU_INLINE void kdl_gpu_ring_release(const kdl_gpu_ring *ring, uint32_t stage) {
-  if (__nvvm_read_ptx_sreg_tid_x() % kdl_gpu_mma_lanes == 0)
+  if (kdl_const_gpu_every_lane_arrives || __nvvm_read_ptx_sreg_tid_x() % kdl_gpu_mma_lanes == 0)
     __asm__ volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(ring->empty + 8 * stage)
                      : "memory");
 }

@@ -65,7 +65,8 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   if (thread == 0) {
     for (uint32_t i = 0; i < ring.stages; ++i) {
       init_barrier(ring.full + 8 * i, full_arrivals(t));
-      init_barrier(ring.empty + 8 * i, (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile));
+      init_barrier(ring.empty + 8 * i,
+                   (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * kdl_gpu_ring_releases());
     }
     if (t.is_bulk)
       __asm__ volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

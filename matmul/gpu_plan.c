@@ -47,14 +47,19 @@ static uint32_t stages_of(const gpu_machine *machine, const gpu_tile *tile, uint
   return stages < most_stages ? stages : most_stages;
 }
 
+/* Multiprocessors that clusters of 3 and more groups can have: these are in sets of 16 to 18, and a
+ * cluster is in one set. */
+static uint64_t cluster_units(const gpu_machine *machine, uint32_t parts) {
+  return machine->units < 18 ? machine->units : machine->units / 18 * (16 / parts) * parts;
+}
+
 static uint64_t plan_cost(const gpu_machine *machine, const gpu_tile *tile,
                           const kdl_matmul_gpu_problem *problem, uint32_t parts, uint64_t tiles) {
   const uint64_t work = tiles * parts, values = (uint64_t)tile->rows * tile->columns;
   const uint64_t steps = divide_up(divide_up(problem->k, tile->depth), parts);
   const uint32_t stages = stages_of(machine, tile, work);
-  /* Clusters of 4 and more leave multiprocessors free, since these are in sets of 16 to 18. */
   const uint64_t units =
-      parts > 2 && tile->is_bulk ? machine->units * 7 / 8 / parts * parts : machine->units;
+      parts > 2 && tile->is_bulk ? cluster_units(machine, parts) : machine->units;
   const uint64_t groups = least(resident_groups(machine, tile, stages), divide_up(work, units));
   const uint64_t waves = divide_up(work, units * groups);
   const uint64_t begin = 1000, store = values / 16;

@@ -154,7 +154,7 @@ static double result_rounding(kdl_matmul_result result) {
 /* Of a sum, relative to that of the sizes of its terms. Tensor cores add 8-bit numbers with 13 bits
  * after the point of the largest. */
 static double sum_rounding(void) {
-  return type == KDL_MATMUL_F32_E4M3 || type == KDL_MATMUL_F32_E4M3FNUZ ? 0x1p-12 : 0x1p-18;
+  return type == KDL_MATMUL_F32_E4M3 || type == KDL_MATMUL_F32_E4M3FNUZ ? 0x1p-11 : 0x1p-18;
 }
 
 /* ------------------------------------------------------------------------------------------ */

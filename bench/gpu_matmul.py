@@ -9,8 +9,8 @@ counts, and take turns among sets of operands that fill the second cache twice (
   hot    one after the other without a pause: large products run at the power limit
 A round runs everything once in shuffled order. Medians over the rounds, with the smallest and the largest; ratios are those of the rounds.
 
-cuBLASLt is there twice: "first" is what its heuristics put first, "best" the fastest of the first 8, each timed before. Triton's tile
-is chosen likewise. fp8 is summed as the instruction does it in all of them (cuBLASLt's fast accumulation).
+cuBLASLt is there twice: "first" is what its heuristics put first, "best" the fastest of the first 8, each timed before. Ratios are to the
+faster one. Triton's tile is chosen likewise. fp8 is summed as the instruction does it in all of them (cuBLASLt's fast accumulation).
 
 A candidate is a Python file with offers(problem, options) -> {name: run}, run(set, stream) launching set `set` of problem.sets on the
 stream: a kernel can be timed before a library has it. It may leave out problems that it cannot compute. What run.note says is printed.
@@ -154,7 +154,7 @@ def measure(found, mode, arguments):
 
 def summarise(problem, times):
     out = {}
-    base = times["cublaslt-best"]
+    base = min((times[name] for name in ("cublaslt-first", "cublaslt-best")), key=statistics.median)  # the search may have been misled
     for name, mine in times.items():
         median = statistics.median(mine)
         out[name] = {"us": median * 1e6, "least_us": min(mine) * 1e6, "most_us": max(mine) * 1e6, "tera_per_s": problem.operations / median / 1e12,

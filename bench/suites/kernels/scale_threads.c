@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 enum { samples = 5, most_workers = 1024, triad_floats = 16 << 20, triad_rounds = 3 };
-static const double sample_ns = 5e6, least_bytes = triad_floats * 6.0; /* half of the triad's */
+static const double sample_ns = 5e6,
+                    least_bytes = (double)triad_floats * 6.0; /* half of the triad's */
 
 /* ------------------------------------------------------------------------------------------ */
 /* Work                                                                                         */
@@ -52,7 +53,7 @@ double kernels_bytes(const kernels_case *what, uint32_t n) {
 
 bool kernels_computes(const kernels_case *what, uint32_t n) {
   enum { operations_per_byte = 8 };
-  return kernels_operations(what, n) > operations_per_byte * kernels_bytes(what, n);
+  return kernels_operations(what, n) > (double)operations_per_byte * kernels_bytes(what, n);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -125,7 +126,7 @@ static double run_triad(const worker *self) {
     triad(of->x + self->first, of->y + self->first, of->z + self->first, self->end - self->first);
     bench_do_not_optimize(of->z + self->first);
   }
-  return 12.0 * (double)(self->end - self->first) * triad_rounds;
+  return 12.0 * (double)(self->end - self->first) * (double)triad_rounds;
 }
 
 static void *run_worker(void *context) {

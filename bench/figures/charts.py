@@ -252,6 +252,38 @@ def matmul_threads(data):
     return out
 
 
+GPU_MATMULS = (("kdl-wgmma", "libkdl, wgmma", "kdl"), ("kdl-sync", "libkdl, mma.sync", "offload"), ("triton", "Triton's tutorial", "cudart"))
+
+
+def gpu_matmul(data):
+    card = data["runs"][0]["card"]
+    out = Drawing("Matrix products on a GPU: libkdl and cuBLASLt", f"{card['name']}, driver {card['driver']}. The time of cuBLASLt's best of 8 heuristics over that "
+                  "of others; a dot is a shape (20 each), the bar their geometric mean. To the right of 1 cuBLASLt is slower.")
+    left, right = 200, WIDTH - MARGIN - 62
+    place = ratio_scale(left, right, 0.1, 1.6)
+    top = out.y + 6
+    out.y += 6
+    for run in data["runs"]:
+        for name, label, style in GPU_MATMULS:
+            rows = [row for row in run["rows"] if name in row["burst"]]
+            if not rows:
+                continue
+            out.text(left - 10, out.y + 17, f"{rows[0]['type']}, {label}", "end")
+            out.line(left, out.y + 12, right, out.y + 12)
+            for row in rows:
+                ratio = row["burst"][name]["to_best"]
+                out.dot(place(ratio), out.y + 12, style, f"{row['shape']}: {ratio:.2f}", 4)
+            mean = geometric_mean([row["burst"][name]["to_best"] for row in rows])
+            out.rect(place(mean) - 1.5, out.y + 1, 4, 22, style, f"geometric mean {mean:.2f}")
+            out.text(WIDTH - MARGIN, out.y + 17, f"{mean:.2f}", "end")
+            out.y += 28
+    ratio_ticks(out, place, top, (0.2, 0.5, 1))
+    out.keys([(style, label) for _, label, style in GPU_MATMULS])
+    out.paragraph("In one process, in turns, random data, a pause before each timing. mma.sync is the code for devices before Hopper; it runs here for comparison. "
+                  "Dots beyond the scale lie at its end.")
+    return out
+
+
 THREAD_PEERS = (("kdl", "libkdl", "kdl"), ("openmp", "OpenMP", "offload"), ("torch", "PyTorch", "cudart"), ("onednn", "oneDNN", "cuda"),
                 ("pocl", "PoCL", "system"), ("intel", "Intel's OpenCL", "part"), ("roofline", "limit of the machine", "driver"))
 THREAD_ROWS = (("triad small", "triad of 64 Ki numbers"), ("triad large", "triad of 16 Mi numbers"), ("stencil small", "stencil of 64 Ki numbers"),

@@ -34,6 +34,8 @@
 
 #include <kdl/ukernel.h>
 
+#ifdef __AMDGPU__
+
 enum {
   kdl_gpu_mma_fragment_rows = 16,
   kdl_gpu_mma_fragment_columns = 16,
@@ -54,4 +56,5 @@ static inline __attribute__((always_inline)) uint32_t kdl_gpu_mma_fragment_row(u
 #endif
 }
 
+#endif
 #endif

@@ -87,7 +87,7 @@ static void keep_runnable(selector *c, size_t index, module_state *module) {
   if (is_first)
     module->first = (uint32_t)index;
   /* An image with a condition is not for every launch: the next of its form is needed too. */
-  if (is_best && cli_image_has_condition(c->catalog, index)) {
+  if (is_best && cli_image_has_condition(c->selection->lib, index)) {
     set_image_status(c, index, chosen, module->first);
     return;
   }

@@ -8,6 +8,7 @@
 #include "support/base/nearest.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/memory.h"
 
 #include <stdlib.h>
@@ -118,13 +119,12 @@ bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image) {
   return kdl_catalog_kernels(catalog, image, &count) || kdl_catalog_error(catalog, image)[0];
 }
 
-bool cli_image_has_condition(kdl_catalog *catalog, size_t image) {
-  size_t count = 0;
-  const kdl_string *names = kdl_catalog_kernels(catalog, image, &count);
-  for (size_t i = 0; names && i < count; ++i) {
-    kdl_string text = kdl_catalog_kernel_key(catalog, image, names[i]);
+bool cli_image_has_condition(const kdl_library *lib, size_t image) {
+  kdl_image_info info = cli_image_at(lib, image);
+  for (size_t i = 0; i < info.pair_count; ++i) {
+    kdl_string name, text = info.pairs[i].value;
     kdl_kernel_key key;
-    if (text.data && memmem(text.data, text.length, "when=", 5) &&
+    if (memmem(text.data, text.length, "when=", 5) && kdl_kernel_name(info.pairs[i].key, &name) &&
         kdl_kernel_parse(text, &key, NULL) && kdl_kernel_has(&key, KDL_KERNEL_WHEN))
       return true;
   }

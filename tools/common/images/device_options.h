@@ -45,7 +45,7 @@ bool cli_devices_may_skip(const cli_devices *devices, size_t index, size_t serve
 bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image);
 
 /* Whether the image is for some launches of a kernel only: it has the field `when`. */
-bool cli_image_has_condition(kdl_catalog *catalog, size_t image);
+bool cli_image_has_condition(const kdl_library *lib, size_t image);
 
 /* A kernel of the file; NULL where none can be read. */
 const char *cli_any_kernel(kdl_library *lib);

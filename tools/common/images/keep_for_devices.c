@@ -75,7 +75,7 @@ static int keep_candidate(void *user, const kdl_verdict *verdict) {
   bool is_first = !(k->forms >> form & 1);
   if (is_first) {
     /* An image with a condition is not for every launch: the next of its form is needed too. */
-    k->forms |= cli_image_has_condition(k->catalog, verdict->image) ? 0 : 1u << form;
+    k->forms |= cli_image_has_condition(k->input->lib, verdict->image) ? 0 : 1u << form;
     k->first[form] = verdict->image;
     k->kept[verdict->image] = true;
   }

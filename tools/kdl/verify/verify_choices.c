@@ -10,6 +10,7 @@
 #include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
+#include "tools/common/images/device_options.h"
 #include "tools/common/images/kernel_index.h"
 #include "tools/common/images/kinds.h"
 #include "tools/kdl/verify/verify.h"
@@ -195,7 +196,9 @@ static bool has_general_image(const examination *e, size_t index, kdl_string ker
 
 static void check_conditions(examination *e, size_t index) {
   const cli_verified_image *image = &e->verify->images[index];
-  for (size_t i = 0; image->kernels_known && i < image->kernels.count; ++i) {
+  if (!image->kernels_known || !cli_image_has_condition(e->verify->input->lib, index))
+    return;
+  for (size_t i = 0; i < image->kernels.count; ++i) {
     kdl_string kernel = image->kernels.items[i];
     if (has_condition(e, index, kernel) && !has_general_image(e, index, kernel)) {
       cli_verify_report(e->verify, CLI_LEVEL_WARNING, index,

@@ -37,6 +37,7 @@ typedef struct {
   cli_kernel_index kernel_index;
   image_outcome *outcomes;
   bool *kept;
+  bool *has_condition; /* per image */
   /* The current ranking: */
   size_t fitting;
   bool is_served;        /* the device admits an image with kernels */
@@ -75,7 +76,7 @@ static int keep_candidate(void *user, const kdl_verdict *verdict) {
   bool is_first = !(k->forms >> form & 1);
   if (is_first) {
     /* An image with a condition is not for every launch: the next of its form is needed too. */
-    k->forms |= cli_image_has_condition(k->input->lib, verdict->image) ? 0 : 1u << form;
+    k->forms |= k->has_condition[verdict->image] ? 0 : 1u << form;
     k->first[form] = verdict->image;
     k->kept[verdict->image] = true;
   }
@@ -193,6 +194,7 @@ static void collect_kernels(keep_state *k) {
       cli_kernel_index_add(&k->kernel_index, names[n], i);
     /* A sequence is valid for every device. */
     k->kept[i] |= cli_image_at(k->input->lib, i).kind == KDL_IMAGE_SEQUENCE;
+    k->has_condition[i] = cli_image_has_condition(k->input->lib, i);
   }
   if (kdl_catalog_memory_failures(k->catalog))
     cli_out_of_memory();
@@ -225,12 +227,14 @@ kdl_status cli_keep_for_devices(const cli_args *args, const cli_input *input,
                                 cli_keep_report *report, void *user, bool *kept) {
   keep_state k = {.input = input,
                   .kept = kept,
+                  .has_condition = xcalloc(kdl_image_count(input->lib), sizeof *k.has_condition),
                   .outcomes = xcalloc(kdl_image_count(input->lib), sizeof *k.outcomes)};
   cli_devices devices = {.count = 0};
   kdl_status status = keep_images(&k, args, &devices, report, user);
   cli_devices_free(&devices);
   cli_kernel_index_free(&k.kernel_index);
   free(k.outcomes);
+  free(k.has_condition);
   return status;
 }
 

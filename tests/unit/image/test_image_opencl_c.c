@@ -18,7 +18,7 @@ static void source_tells_its_kernels(void **state) {
   (void)state;
   assert_target(KDL_IMAGE_CL, saxpy, strlen(saxpy), "spir64-unknown-unknown", "", KDL_OFFLOAD_NONE);
   assert_kernels(KDL_IMAGE_CL, saxpy, strlen(saxpy), "saxpy fill ");
-  check_damaged(KDL_IMAGE_CL, (const uint8_t *)saxpy, strlen(saxpy));
+  check_damaged(KDL_IMAGE_CL, (const uint8_t *)saxpy, strlen(saxpy), read_anything, 0);
 }
 
 static void only_definitions_at_the_outermost_level_count(void **state) {

@@ -97,6 +97,37 @@ static kdl_status read_tiles(kdl_library *lib, kdl_device *device, kdl_matmul_gp
   return status;
 }
 
+kdl_status gpu_leave_out_tiles(const gpu_machine *machine, gpu_tile *tiles) {
+  enum { most_stages = 15 };
+  kdl_status status = refuse("kdl_matmul_gpu_find: found a microkernel without a tile");
+  int found = 0;
+  for (uint32_t size = 0; size < GPU_SIZES; ++size) {
+    gpu_tile *tile = &tiles[size];
+    const uint64_t bytes = (uint64_t)tile->stages * tile->stage_bytes + tile->other_bytes;
+    const uint64_t most = machine->group_bytes - 1024;
+    char message[320];
+    if (!tile->rows)
+      continue;
+    if (!tile->stages)
+      snprintf(
+          message, sizeof message,
+          "kdl_matmul_gpu_find: found a microkernel's tile %u of %u by %u with %u threads, for "
+          "which the caller has no code, expected what docs/gpu-matmul.md has of tiles",
+          size, tile->rows, tile->columns, tile->threads);
+    else if (bytes > most || tile->stages > most_stages)
+      snprintf(message, sizeof message,
+               "kdl_matmul_gpu_find: found a microkernel's tile %u of %u by %u with %u stages and "
+               "%llu bytes of group memory, expected at most %u stages and %llu bytes",
+               size, tile->rows, tile->columns, tile->stages, (unsigned long long)bytes,
+               (unsigned)most_stages, (unsigned long long)most);
+    else if (++found)
+      continue;
+    status = kdl_error_set(KDL_UNSUPPORTED, message);
+    memset(tile, 0, sizeof *tile);
+  }
+  return found ? KDL_OK : status;
+}
+
 static int has_form(const kdl_matmul_gpu *matmul, const gpu_tile *tile, uint32_t form) {
   /* The instructions take bytes along K alone. */
   const int has_by_k = element_bytes(matmul->type) == 2;
@@ -155,13 +186,17 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
       (uint32_t)(info.shared_optin ? info.shared_optin : info.shared) + 1024;
   status = read_tiles(lib, device, matmul);
   if (status == KDL_OK)
+    status = gpu_leave_out_tiles(&matmul->machine, matmul->tiles);
+  if (status == KDL_OK)
     status = find_kernels(lib, device, matmul);
   if (status != KDL_OK) {
     free(matmul);
     return status;
   }
-  if (matmul->tiles[0].is_bulk)
-    matmul->encode = find_encode();
+  for (uint32_t size = 0; size < GPU_SIZES; ++size) {
+    if (matmul->tiles[size].is_bulk)
+      matmul->encode = find_encode();
+  }
   *out_matmul = matmul;
   return KDL_OK;
 }

@@ -51,7 +51,7 @@ typedef struct gpu_tile {
   uint32_t threads;
   uint32_t stage_bytes, other_bytes; /* of dynamic group memory: for each stage, and besides */
   uint32_t is_bulk;
-  uint32_t stages;
+  uint32_t stages;    /* 0: the kernels have no code for such a tile */
   uint32_t subgroups; /* that multiply */
 } gpu_tile;
 

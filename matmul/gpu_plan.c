@@ -112,9 +112,9 @@ kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
                              const kdl_matmul_gpu_problem *problem) {
   kdl_matmul_gpu_plan best = {0};
   uint64_t lowest = UINT64_MAX;
-  for (uint32_t size = 0; size < GPU_SIZES && tiles[size].rows; ++size) {
+  for (uint32_t size = 0; size < GPU_SIZES; ++size) {
     const gpu_tile *tile = &tiles[size];
-    if (problem->tile && problem->tile != size + 1)
+    if (!tile->rows || (problem->tile && problem->tile != size + 1))
       continue;
     const uint64_t count =
         divide_up(problem->m, tile->rows) * divide_up(problem->n, tile->columns) * problem->batch;

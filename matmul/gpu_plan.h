@@ -19,6 +19,10 @@ static inline uint32_t gpu_group_bytes(const gpu_tile *tile, uint32_t stages) {
   return stages * tile->stage_bytes + tile->other_bytes;
 }
 
+/* Clears the tiles that cannot be launched on the machine: a microkernel may be a user's. Fails
+ * with what is wrong where none is left. */
+kdl_status gpu_leave_out_tiles(const gpu_machine *machine, gpu_tile *tiles);
+
 /* The problem with the tile and the parts of the first row that fits; without one, the problem. */
 kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
                                          const kdl_matmul_gpu_choice *table, size_t count);

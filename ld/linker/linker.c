@@ -338,6 +338,45 @@ static kdl_status link_choices(ld_linker *linker, size_t first) {
   return KDL_OK;
 }
 
+/* The length of the microkernel's name in that of a function that describes it; 0 for others. */
+static size_t described_length(kdl_string symbol) {
+  static const char *const suffixes[] = {"_tile", "_group_bytes", "_role"};
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; ++i) {
+    size_t length = strlen(suffixes[i]);
+    if (symbol.length > length && strcmp(symbol.data + symbol.length - length, suffixes[i]) == 0)
+      return symbol.length - length;
+  }
+  return 0;
+}
+
+/* What describes a microkernel of a built-in interface must be of its image: another one's tile
+ * would be multiplied wrongly. */
+static kdl_status check_same_image(const ld_linker *linker, const ld_choice *choice) {
+  size_t length = described_length(choice->symbol);
+  if (!length || (!kdl_text_starts(choice->symbol, "kdl_uk_mma_") &&
+                  !kdl_text_starts(choice->symbol, "kdl_uk_gpu_mma_")))
+    return KDL_OK;
+  const ld_candidate *own = chosen_candidate(choice);
+  for (size_t i = 0; i < linker->choice_count; ++i) {
+    const ld_choice *other = &linker->choices[i];
+    const ld_candidate *with = chosen_candidate(other);
+    bool is_described = other->symbol.length == length &&
+                        memcmp(other->symbol.data, choice->symbol.data, length) == 0;
+    if (!is_described || (with->library == own->library && with->image == own->image))
+      continue;
+    char here[192], there[192];
+    ld_candidate_label(own, here, sizeof here);
+    ld_candidate_label(with, there, sizeof there);
+    return kdl_fail(
+        KDL_BAD_FILE,
+        "%s: found '%.128s' in %.200s, %s, and '%.128s' in %.200s, %s, expected both in "
+        "one image",
+        linker->request->caller, choice->symbol.data, own->library->name, here, other->symbol.data,
+        with->library->name, there);
+  }
+  return KDL_OK;
+}
+
 kdl_status ld_link(ld_linker *linker) {
   for (size_t first = 0;; first = linker->choice_count) {
     KDL_TRY(choose_undefined(linker));
@@ -345,6 +384,8 @@ kdl_status ld_link(ld_linker *linker) {
       break;
     KDL_TRY(link_choices(linker, first));
   }
+  for (size_t i = 0; i < linker->choice_count; ++i)
+    KDL_TRY(check_same_image(linker, &linker->choices[i]));
   KDL_TRY(ld_inline_check(linker->module, linker->request->caller));
   for (size_t i = 0; i < linker->choice_count; ++i) {
     ld_choice *choice = &linker->choices[i];

@@ -19,9 +19,25 @@ INLINE const kdl_grid_constant_matmul *read_arguments(void) {
   return (const kdl_grid_constant_matmul *)args;
 }
 
+/* Whether there is code for a tile, which may be a user's: each thread copies as many pairs of
+ * chunks of an operand as the others, and registers hold them and all sums. */
+INLINE int is_possible(uint32_t tile) {
+  const int32_t threads = KDL_GPU_MMA_THREADS(tile);
+  const int32_t rows = KDL_GPU_MMA_ROWS(tile), columns = KDL_GPU_MMA_COLUMNS(tile);
+  return threads && threads <= 1024 && rows <= threads && columns <= threads &&
+         rows * row_chunks % (2 * threads) == 0 && columns * row_chunks % (2 * threads) == 0 &&
+         !KDL_GPU_MMA_PRODUCERS(tile) && !KDL_GPU_MMA_IS_BULK(tile) &&
+         kdl_gpu_mma_values * KDL_GPU_MMA_INTRINSICS_M(tile) * KDL_GPU_MMA_INTRINSICS_N(tile) <=
+             kdl_gpu_mma_most_values;
+}
+INLINE uint32_t tile_of(int32_t size) {
+  const uint32_t tile = microkernel_tile(size);
+  return is_possible(tile) ? tile : 0;
+}
+
 INLINE void multiply_matrices(int32_t size, int32_t layout) {
   const kdl_grid_constant_matmul *args = read_arguments();
-  const uint32_t tile = microkernel_tile(size);
+  const uint32_t tile = tile_of(size);
   if (!tile)
     return;
   const tiling t = tiling_of(args, tile, 0);
@@ -81,7 +97,7 @@ INLINE void multiply_matrices(int32_t size, int32_t layout) {
 #define GROUP_ITEMS(kernel) KDL_GROUP_ITEMS(kernel)
 #define KERNEL(size, suffix, layout)                                                               \
   GROUP_ITEMS(NAMED(size##suffix)) {                                                               \
-    return (uint32_t)KDL_GPU_MMA_THREADS(microkernel_tile(size));                                  \
+    return (uint32_t)KDL_GPU_MMA_THREADS(tile_of(size));                                           \
   }                                                                                                \
   __gpu_kernel void NAMED(size##suffix)(kdl_grid_constant_matmul args) {                           \
     (void)args;                                                                                    \
@@ -99,6 +115,7 @@ INLINE void multiply_matrices(int32_t size, int32_t layout) {
 KERNELS(0)
 KERNELS(1)
 KERNELS(2)
+enum { kernel_sizes = 3, least_stages = 2 };
 
 INLINE uint32_t other_bytes(uint32_t tile) {
   (void)tile;

@@ -44,9 +44,23 @@ INLINE uint32_t stages_of(const kdl_grid_constant_matmul *args, int32_t size, ui
                                                                                      : least;
 }
 
+/* Whether there is code for a tile, which may be a user's: blocks of 64 rows by K, lines of 64
+ * values to store, and registers for all sums. */
+INLINE int is_possible(uint32_t tile) {
+  return KDL_GPU_MMA_ROWS(tile) % 64 == 0 && KDL_GPU_MMA_COLUMNS(tile) % 64 == 0 &&
+         KDL_GPU_MMA_INTRINSICS_N(tile) % 8 == 0 && KDL_GPU_MMA_PRODUCERS(tile) &&
+         4 * KDL_GPU_MMA_INTRINSICS_M(tile) * KDL_GPU_MMA_INTRINSICS_N(tile) <=
+             kdl_gpu_mma_most_values &&
+         KDL_GPU_MMA_THREADS(tile) <= 1024;
+}
+INLINE uint32_t tile_of(int32_t size) {
+  const uint32_t tile = microkernel_tile(size);
+  return is_possible(tile) ? tile : 0;
+}
+
 INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size, int32_t layout,
                               int32_t is_plain) {
-  const uint32_t tile = microkernel_tile(size);
+  const uint32_t tile = tile_of(size);
   if (!tile || (is_plain && !KDL_GPU_MMA_IS_BULK(tile)))
     return;
   const tiling t = tiling_of(args, tile, is_plain);
@@ -112,7 +126,7 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
 #define GROUP_ITEMS(kernel) KDL_GROUP_ITEMS(kernel)
 #define KERNEL(size, suffix, layout, is_plain)                                                     \
   GROUP_ITEMS(NAMED(size##suffix)) {                                                               \
-    const uint32_t tile = microkernel_tile(size);                                                  \
+    const uint32_t tile = tile_of(size);                                                           \
     return is_plain && !KDL_GPU_MMA_IS_BULK(tile) ? 0 : (uint32_t)KDL_GPU_MMA_THREADS(tile);       \
   }                                                                                                \
   __gpu_kernel void NAMED(size##suffix)(kdl_grid_constant_matmul args) {                           \
@@ -135,6 +149,7 @@ KERNELS(2)
 KERNELS(3)
 KERNELS(4)
 KERNELS(5)
+enum { kernel_sizes = 6, least_stages = 1 };
 
 INLINE uint32_t other_bytes(uint32_t tile) {
   return (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes(KDL_GPU_MMA_IS_BULK(tile)) +

@@ -85,6 +85,35 @@ static void what_cannot_be_is_refused(void **state) {
   kdl_matmul_gpu_free(NULL);
 }
 
+static void tiles_that_cannot_be_launched_are_left_out(void **state) {
+  (void)state;
+  gpu_tile own[GPU_SIZES] = {
+      tiles[0], {96, 128, 64, 384, 28672, 33024, 1, 0, 8}, tiles[2], tiles[3]};
+  own[0].stages = 6;
+  own[3].stages = 16;
+  assert_int_equal(gpu_leave_out_tiles(&h200, own), KDL_OK);
+  assert_int_equal(own[0].rows, 0);
+  assert_int_equal(own[1].rows, 0);
+  assert_int_equal(own[2].rows, 128);
+  assert_int_equal(own[3].rows, 0);
+  kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(4096, 4096, 4096);
+  assert_int_equal(gpu_plan(&h200, own, &problem).tile, 2);
+  problem.tile = 1;
+  assert_int_equal(gpu_plan(&h200, own, &problem).rows, 0);
+  own[2].stages = 7;
+  assert_fails(gpu_leave_out_tiles(&h200, own), KDL_UNSUPPORTED,
+               "kdl_matmul_gpu_find: found a microkernel's tile 2 of 128 by 128 with 7 stages and "
+               "262400 bytes of group "
+               "memory, expected at most 15 stages and 232448 bytes");
+  assert_fails(gpu_leave_out_tiles(&h200, own), KDL_BAD_CALL,
+               "kdl_matmul_gpu_find: found a microkernel without a tile");
+  own[0] = (gpu_tile){96, 128, 64, 384, 28672, 33024, 1, 0, 8};
+  assert_fails(gpu_leave_out_tiles(&h200, own), KDL_UNSUPPORTED,
+               "kdl_matmul_gpu_find: found a microkernel's tile 0 of 96 by 128 with 384 threads, "
+               "for which the caller has "
+               "no code, expected what docs/gpu-matmul.md has of tiles");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(large_shapes_get_the_largest_tile),
@@ -92,6 +121,7 @@ int main(void) {
       cmocka_unit_test(parts_without_clusters_need_a_workspace),
       cmocka_unit_test(a_choice_overrides),
       cmocka_unit_test(what_cannot_be_is_refused),
+      cmocka_unit_test(tiles_that_cannot_be_launched_are_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,8 +97,8 @@ FailureOr<Image> describeObject(gpu::ObjectAttr object,
                      "generic", KDL_IMAGE_SPIRV, KDL_OFFLOAD_SYCL};
       })
       .Case([&](HostTargetAttr target) -> FailureOr<Image> {
-        return Image{target.getTriple().str(), target.getArch().str(), KDL_IMAGE_OBJECT,
-                     KDL_OFFLOAD_OPENMP};
+        return Image{target.getTriple().str(), target.getArch().str(),
+                     isBitcode ? KDL_IMAGE_BITCODE : KDL_IMAGE_OBJECT, KDL_OFFLOAD_OPENMP};
       })
       .Default([&](Attribute target) -> FailureOr<Image> {
         return emitError() << "found the target " << target
@@ -243,8 +243,16 @@ LogicalResult addProperties(gpu::ObjectAttr object, Pairs &pairs,
   return success();
 }
 
+/// Whether an object's properties have keys that begin so.
+bool hasKeys(gpu::ObjectAttr object, StringRef prefix) {
+  DictionaryAttr properties = object.getProperties();
+  return properties && llvm::any_of(properties, [&](NamedAttribute property) {
+           return property.getName().getValue().starts_with(prefix);
+         });
+}
+
 /// A fatbin gets no kernel keys: libkdl does not open an image that has them, and a fatbin is a
-/// container.
+/// container. Nor does an object whose properties have them, or those of microkernels.
 LogicalResult addObject(gpu::ObjectAttr object, gpu::BinaryOp binary, kdl_writer *writer,
                         function_ref<InFlightDiagnostic()> emitError) {
   FailureOr<Image> image = describeObject(object, emitError);
@@ -255,7 +263,8 @@ LogicalResult addObject(gpu::ObjectAttr object, gpu::BinaryOp binary, kdl_writer
   pairs.add("arch", image->arch);
   if (failed(addProperties(object, pairs, emitError)))
     return failure();
-  if (image->kind != KDL_IMAGE_FATBIN) {
+  if (image->kind != KDL_IMAGE_FATBIN && !hasKeys(object, "kdl.kernel.") &&
+      !hasKeys(object, "kdl.ukernel.")) {
     gpu::KernelTableAttr table = object.getKernels();
     for (const Kernel &kernel : table ? kernelsOf(table) : kernelsLaunched(binary))
       pairs.add(("kdl.kernel." + kernel.name).str(), spellKernel(kernel));
@@ -313,6 +322,8 @@ LogicalResult kdl::verifyObjects(gpu::BinaryOp binary) {
   DenseMap<Attribute, size_t> seen;
   for (auto [index, attribute] : llvm::enumerate(objects)) {
     auto object = cast<gpu::ObjectAttr>(attribute);
+    if (hasKeys(object, "kdl.ukernel.")) // linked into the others, and not launched
+      continue;
     auto [known, isNew] = seen.try_emplace(variantKey(object), index);
     if (!isNew)
       return binary.emitError("objects ")

@@ -367,12 +367,21 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
     operand is packed again, and so are the remaining steps of the right one. A program with such a
     microkernel requests permission from the system when it starts. A function of the module gets
     operands in this form if it has the attribute `kdl.tiles`.
+
+    With GPUs among the targets (`target=sm_90a,gfx942,host`), `linalg.matmul`, other contractions of
+    bf16, f16 and i8 on memrefs, and the kernels of gpu.modules that have nothing else, become
+    launches of the matmul library's kernels. These are in a `gpu.binary` of the program, as
+    bitcode: libkdl links the microkernel of the device when it loads them. Zeros before and
+    elementwise operations behind the product (scale, bias, residual, maximum with 0) are part of the
+    launch. `library` is the matmul library then, which may have microkernels of its own, or be
+    linked ahead of time.
   }];
   let options = ukernelOptions;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-                           "::mlir::kdl::KdlDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::vector::VectorDialect"];
+                           "::mlir::gpu::GPUDialect", "::mlir::kdl::KdlDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::ROCDL::ROCDLDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif

@@ -55,6 +55,27 @@ typedef struct kdl_mlir_stub {
   const char *name; /* of the kernel */
 } kdl_mlir_stub;
 
+/* The launch of a product of matrices, @kdl_contraction_TYPE of a binary with kernels of the matmul
+ * library: C = activation(scale * A B + bias + residual), as in <kdl/matmul_gpu.h>. The numbers of
+ * its arguments, all int64_t but for the scale, a float. A matrix is an address, the distances of
+ * rows and of columns, and that of the matrices of a batch. */
+#define KDL_MLIR_CONTRACTION "kdl_contraction_"
+enum {
+  KDL_MLIR_CONTRACTION_A = 0,
+  KDL_MLIR_CONTRACTION_B = 4,
+  KDL_MLIR_CONTRACTION_C = 8,
+  KDL_MLIR_CONTRACTION_RESIDUAL = 12, /* address 0: none */
+  KDL_MLIR_CONTRACTION_M = 16,
+  KDL_MLIR_CONTRACTION_N = 17,
+  KDL_MLIR_CONTRACTION_K = 18,
+  KDL_MLIR_CONTRACTION_BATCH = 19,
+  KDL_MLIR_CONTRACTION_BIAS = 20,       /* an address of floats, or 0 */
+  KDL_MLIR_CONTRACTION_RESULT = 21,     /* kdl_matmul_result */
+  KDL_MLIR_CONTRACTION_ACTIVATION = 22, /* kdl_matmul_activation */
+  KDL_MLIR_CONTRACTION_SCALE = 23,
+  KDL_MLIR_CONTRACTION_ARGS = 24,
+};
+
 /* Does not call a driver or read the data. */
 KDL_API void kdl_mlir_register(kdl_mlir_library *library);
 KDL_API void kdl_mlir_unregister(kdl_mlir_library *library);

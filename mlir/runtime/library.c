@@ -37,6 +37,7 @@ void kdl_mlir_module_remove(kdl_mlir_module *module) {
   if (*at)
     *at = module->next;
   pthread_mutex_unlock(&list_lock);
+  kdl_mlir_contractions_free(module->contractions);
   kdl_close(module->library);
   for (kdl_mlir_cached_kernel *known = module->cached_kernels, *next; known; known = next) {
     next = known->next;
@@ -112,7 +113,9 @@ static kdl_status look_up_kernel(kdl_mlir_module *module, const char *name,
   if (status != KDL_OK)
     return status;
   kdl_mlir_module_select(module, &select);
-  status = kdl_sym(module->library, device->device, name, select.overrides, out_kernel);
+  status = strncmp(name, KDL_MLIR_CONTRACTION, sizeof KDL_MLIR_CONTRACTION - 1) == 0
+               ? kdl_mlir_contraction_get(module, device, name, out_kernel)
+               : kdl_sym(module->library, device->device, name, select.overrides, out_kernel);
   if (status == KDL_OK)
     add_cached_kernel(module, name, *out_kernel);
   return status;

@@ -40,12 +40,14 @@ typedef struct kdl_mlir_cached_kernel {
   char name[];
 } kdl_mlir_cached_kernel;
 
+typedef struct kdl_mlir_contraction kdl_mlir_contraction;
 typedef struct kdl_mlir_module kdl_mlir_module;
 struct kdl_mlir_module {
   kdl_mlir_module *next;
   kdl_mlir_library declared;
   kdl_library *library;                   /* NULL until it is opened */
   kdl_mlir_cached_kernel *cached_kernels; /* a list that only grows at its head */
+  kdl_mlir_contraction *contractions;     /* likewise */
 };
 
 /* Adds a module to those that the device is selected for; NULL when out of memory. `declared` is
@@ -85,6 +87,11 @@ kdl_status kdl_mlir_device_get(const kdl_mlir_device **out_device);
 
 /* The device, or NULL after reporting that `what` failed. */
 const kdl_mlir_device *kdl_mlir_device_for(const char *what);
+
+/* The handle of a contraction, whose name begins with KDL_MLIR_CONTRACTION, of an open module. */
+kdl_status kdl_mlir_contraction_get(kdl_mlir_module *module, const kdl_mlir_device *device,
+                                    const char *name, kdl_kernel **out_kernel);
+void kdl_mlir_contractions_free(kdl_mlir_contraction *list);
 
 /* Selects the N-th device of the default backend; call it before the device is used. */
 kdl_status kdl_mlir_device_set_default(int32_t number);

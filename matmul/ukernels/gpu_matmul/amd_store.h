@@ -51,7 +51,7 @@ INLINE uint32_t finish_value(const kdl_grid_constant_matmul *args, acc_type sum,
   if (args->residual.address)
     number += number_of(args->value, before);
   if (args->activation == GPU_RELU)
-    number = __builtin_fmaxf(number, 0.0f);
+    number = number < 0.0f ? 0.0f : number; /* NaN stays */
   else if (args->activation == GPU_GELU)
     number = gelu(number);
   return bits_of(args->value, number);

@@ -145,7 +145,7 @@ INLINE uint32_t finish_value(const kdl_grid_constant_matmul *args, const place *
   if (args->residual.address)
     value += as_float(args->value, before);
   if (args->activation == GPU_RELU)
-    value = __builtin_fmaxf(value, 0.0f);
+    value = value < 0.0f ? 0.0f : value; /* NaN stays */
   else if (args->activation == GPU_GELU)
     value = gelu(value);
   return args->value == GPU_F32 ? kdl_bits_f32(value) : pack(args->value, value, 0.0f);

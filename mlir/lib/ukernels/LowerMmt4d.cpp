@@ -3,6 +3,7 @@
 #include "Passes.h"
 #include "ukernels/AccumulatorInit.h"
 #include "ukernels/Contraction.h"
+#include "ukernels/GpuContractions.h"
 #include "ukernels/GpuUkernels.h"
 #include "ukernels/UkernelLink.h"
 
@@ -323,10 +324,16 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    return checkUkernelSource(context, getArgument(), {library.getValue(), target.getValue()});
+    UkernelSource source{library.getValue(), target.getValue()};
+    return hasGpuTarget(target) ? checkGpuTargets(context, getArgument(), source)
+                                : checkUkernelSource(context, getArgument(), source);
   }
 
   void runOnOperation() override {
+    if (hasGpuTarget(target) &&
+        failed(lowerGpuContractions(getOperation(), {library.getValue(), target.getValue()},
+                                    noSilentFallback)))
+      return signalPassFailure();
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {
       if (matchMmt4d(op) || isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation()))
@@ -339,6 +346,9 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
       func::FuncOp ukernel;
       if (found && gpuModule)
         ukernel = findGpuUkernel(gpuModule, op, found->kind, why);
+      else if (found && hasGpuTarget(target))
+        why = "found tiles for a CPU, expected a product that is not tiled: the kernels of GPUs do "
+              "that themselves";
       else if (found)
         ukernel = getUkernel(found->kind, fitsTiles(op, *found), why);
       bool isBrought =

@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
@@ -100,13 +101,16 @@ struct Search {
 };
 } // namespace
 
-static int visitImage(void *user, const kdl_verdict *verdict) {
-  auto *search = static_cast<Search *>(user);
-  // Bitcode linked by this plugin does not need libkdl's linker.
+/// Bitcode linked by this plugin, or where the program runs, needs no linker here.
+static bool mayRun(const kdl_verdict *verdict) {
   bool wantsLinkerOnly =
       verdict->reason_count == 1 && StringRef(verdict->reasons[0].code) == "linker_missing";
-  bool isEligible = verdict->eligible || wantsLinkerOnly;
-  if (!isEligible || !kdl_image_value(search->library, verdict->image, search->key.c_str()))
+  return verdict->eligible || wantsLinkerOnly;
+}
+
+static int visitImage(void *user, const kdl_verdict *verdict) {
+  auto *search = static_cast<Search *>(user);
+  if (!mayRun(verdict) || !kdl_image_value(search->library, verdict->image, search->key.c_str()))
     return 0;
   const kdl_string *needs = kdl_image_value(search->library, verdict->image, "requires_features");
   search->takesTiles = needs && StringRef(needs->data, needs->length).contains("amx_tile");
@@ -176,6 +180,91 @@ FailureOr<std::string> kdl::findMatmulKernels(StringRef kernel, const UkernelSou
   if (failed(findImage(search, path, kernel, source, why)))
     return failure();
   return search.bitcode.str();
+}
+
+namespace {
+/// The images for one target, in rank order.
+struct MatmulSearch {
+  kdl_library *library;
+  std::string kernel, ukernel; // keys
+  bool hasKernel = false;
+  SmallVectorImpl<size_t> &found;
+};
+} // namespace
+
+static int visitMatmulImage(void *user, const kdl_verdict *verdict) {
+  auto *search = static_cast<MatmulSearch *>(user);
+  auto has = [&](const std::string &key) {
+    return kdl_image_value(search->library, verdict->image, key.c_str()) != nullptr;
+  };
+  bool isKernel = !search->hasKernel && has(search->kernel);
+  if (!mayRun(verdict) || (!isKernel && !has(search->ukernel)))
+    return 0;
+  search->hasKernel |= isKernel;
+  if (!llvm::is_contained(search->found, verdict->image))
+    search->found.push_back(verdict->image);
+  return 0;
+}
+
+static LogicalResult readMatmulImage(kdl_library *library, size_t index, MatmulImage &out) {
+  kdl_image_info info{};
+  info.size = sizeof info;
+  const void *bytes = nullptr;
+  size_t size = 0;
+  if (kdl_image_get(library, index, &info) != KDL_OK ||
+      kdl_image_bytes(library, index, &bytes, &size) != KDL_OK)
+    return failure();
+  auto text = [](kdl_string words) { return std::string(words.data, words.length); };
+  out = {info.kind,
+         text(info.triple),
+         text(info.arch),
+         std::string(static_cast<const char *>(bytes), size),
+         {}};
+  for (size_t i = 0; i < info.pair_count; ++i) {
+    std::string key = text(info.pairs[i].key);
+    if (key != "triple" && key != "arch" && key != "kdl.digest")
+      out.pairs.push_back({key, text(info.pairs[i].value)});
+  }
+  return success();
+}
+
+FailureOr<SmallVector<MatmulImage>> kdl::findMatmulImages(ArrayRef<MatmulTarget> targets,
+                                                          StringRef library, std::string &why) {
+  std::string path = library.empty() ? findLibrary("kdl-matmul.offload") : library.str();
+  if (path.empty()) {
+    why = "found no kdl-matmul.offload in the folder of the microkernels";
+    return failure();
+  }
+  kdl_open_opts asItStands{sizeof(kdl_open_opts), nullptr, KDL_OPEN_FILE};
+  kdl_library *opened = nullptr;
+  if (kdl_open(path.c_str(), &asItStands, &opened) != KDL_OK) {
+    why = kdl_error_message();
+    return failure();
+  }
+  llvm::scope_exit close([&] { kdl_close(opened); });
+  SmallVector<size_t> indices;
+  for (const MatmulTarget &target : targets) {
+    kdl_device *device = nullptr;
+    MatmulSearch search{opened, "kdl.kernel." + target.kernel, "kdl.ukernel." + target.ukernel,
+                        false, indices};
+    if (kdl_device_find(target.device.c_str(), &device) != KDL_OK ||
+        kdl_explain(opened, device, nullptr, nullptr, visitMatmulImage, &search) != KDL_OK) {
+      why = kdl_error_message();
+      return failure();
+    }
+    if (!search.hasKernel) {
+      why = "found no " + target.kernel + " for " + target.device + " in " + path;
+      return failure();
+    }
+  }
+  SmallVector<MatmulImage> images(indices.size());
+  for (auto [index, image] : llvm::zip_equal(indices, images)) {
+    if (failed(readMatmulImage(opened, index, image))) {
+      why = kdl_error_message();
+      return failure();
+    }
+  }
+  return images;
 }
 
 func::FuncOp kdl::declareUkernel(ModuleOp module, StringRef name, const UkernelKind &kind,

@@ -7,6 +7,8 @@
 #include "mlir/IR/Types.h"
 #include "mlir/Support/LLVM.h"
 
+#include <kdl/kdl.h>
+
 #include <optional>
 #include <string>
 
@@ -67,6 +69,23 @@ func::FuncOp declareUkernel(ModuleOp module, StringRef name, const UkernelKind &
 /// Bitcode of the matmul library with this kernel. It calls a microkernel.
 FailureOr<std::string> findMatmulKernels(StringRef kernel, const UkernelSource &source,
                                          std::string &why);
+
+/// A device, the kernel of the matmul library that it needs, and the microkernel of that.
+struct MatmulTarget {
+  std::string device, kernel, ukernel;
+};
+
+/// An image of the matmul library, with its metadata but for target and digest.
+struct MatmulImage {
+  kdl_image_kind kind;
+  std::string triple, arch, bytes;
+  SmallVector<std::pair<std::string, std::string>> pairs;
+};
+
+/// The best image with the kernel for each device, and all images with its microkernel that run
+/// there, of a library (empty: libkdl's own), each once.
+FailureOr<SmallVector<MatmulImage>> findMatmulImages(ArrayRef<MatmulTarget> targets,
+                                                     StringRef library, std::string &why);
 
 /// Whether the microkernel that will be linked takes 16 steps at a time.
 bool takesTiles(ModuleOp module, StringRef name, const UkernelSource &source);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of matrices on GPUs: launches of the matmul library's kernels, whose microkernels are
+// linked when they are loaded.
+#ifndef KDL_MLIR_GPU_CONTRACTIONS_H
+#define KDL_MLIR_GPU_CONTRACTIONS_H
+
+#include "ukernels/UkernelSelection.h"
+
+namespace mlir::kdl {
+
+/// Whether a pass's target names GPUs: sm_90a, gfx942, with host among them or not, as a list.
+bool hasGpuTarget(StringRef target);
+
+/// Reports an unknown target, or a library that cannot be opened, as an error of the pass.
+LogicalResult checkGpuTargets(MLIRContext *context, StringRef pass, const UkernelSource &source);
+
+/// Turns products on memrefs into launches: those of host functions, and those of kernels that have
+/// nothing else, whose launches become theirs. What stays gets a remark, or an error with
+/// `noSilentFallback`, and then this fails.
+LogicalResult lowerGpuContractions(ModuleOp module, const UkernelSource &source,
+                                   bool noSilentFallback);
+
+} // namespace mlir::kdl
+
+#endif

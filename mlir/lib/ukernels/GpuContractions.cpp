@@ -263,8 +263,8 @@ void Launcher::launch(Chain &chain) {
   addMatrix(op->getOperand(1), p.rhs);
   addMatrix(result, p.out);
   addMatrix(found.fill ? end.residual : op->getOperand(2), p.out);
-  arguments.append({size(p.m, 2, p.out.row), size(p.n, 2, p.out.column), size(p.k, 0, p.lhs.column),
-                    p.batch.empty() ? number(1) : size(p.batch[0], 2, p.out.batch[0])});
+  arguments.append({size(p.m, 0, p.lhs.row), size(p.n, 1, p.rhs.column), size(p.k, 0, p.lhs.column),
+                    p.batch.empty() ? number(1) : size(p.batch[0], 0, p.lhs.batch[0])});
   if (end.bias) {
     auto layout = memref::ExtractStridedMetadataOp::create(builder, where, end.bias);
     arguments.push_back(address(end.bias, layout.getOffset()));

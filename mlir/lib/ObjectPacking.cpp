@@ -35,6 +35,9 @@ struct Kernel {
   SmallVector<int32_t> block;
 };
 
+/// Property of an object: the launches that it is for (docs/metadata.md, `when`).
+constexpr StringLiteral whenKey = "when";
+
 //===----------------------------------------------------------------------===//
 // Targets
 //===----------------------------------------------------------------------===//
@@ -131,13 +134,21 @@ std::string spellType(Type type) {
 
 /// The value of a kernel's key. A signature with a type that has no spelling is omitted: libkdl
 /// then reads the image.
-std::string spellKernel(const Kernel &kernel) {
+/// A condition names the parameters by their numbers: arg0, arg1, ...
+std::string spellKernel(const Kernel &kernel, StringRef when) {
   SmallVector<std::string> fields, types;
   llvm::append_range(types, llvm::map_range(kernel.params, spellType));
   if (!llvm::is_contained(types, ""))
     fields.push_back("sig=" + llvm::join(types, " "));
   if (kernel.block.size() == 3)
     fields.push_back("block=" + llvm::join(llvm::map_range(kernel.block, llvm::itostr), "x"));
+  if (!when.empty()) {
+    SmallVector<std::string> names;
+    for (size_t i = 0; i < kernel.params.size(); ++i)
+      names.push_back("arg" + llvm::utostr(i));
+    fields.push_back("names=" + llvm::join(names, " "));
+    fields.push_back(("when=" + when).str());
+  }
   return llvm::join(fields, "; ");
 }
 
@@ -181,7 +192,7 @@ constexpr StringLiteral propertyKeys[] = {"min_sm", "min_gfx", "requires_feature
                                           "variant_priority", "variant_tag"};
 
 bool isPropertyKey(StringRef key) {
-  return llvm::is_contained(propertyKeys, key) || key.starts_with("kdl.");
+  return llvm::is_contained(propertyKeys, key) || key == whenKey || key.starts_with("kdl.");
 }
 
 /// A property as a key's text: strings as they are, numbers in decimal, lists joined by '+'.
@@ -196,6 +207,8 @@ FailureOr<std::string> spellProperty(StringRef key, Attribute value,
       return emitError() << "found " << key << " = " << value
                          << ", expected an unsigned number of 32 bits";
   }
+  if (key == whenKey && !isa<StringAttr>(value))
+    return emitError() << "found " << key << " = " << value << ", expected a string";
   if (auto text = dyn_cast<StringAttr>(value))
     return text.getValue().str();
   if (auto number = dyn_cast<IntegerAttr>(value)) {
@@ -238,9 +251,19 @@ LogicalResult addProperties(gpu::ObjectAttr object, Pairs &pairs,
     FailureOr<std::string> value = spellProperty(key, property.getValue(), emitError);
     if (failed(value))
       return failure();
-    pairs.add(key, *value);
+    if (key != whenKey) // of its kernels
+      pairs.add(key, *value);
   }
+  // One without a condition, of the same target, is for all other launches: it ranks behind.
+  if (properties && properties.get(whenKey) && !properties.get("variant_priority"))
+    pairs.add("variant_priority", "1");
   return success();
+}
+
+/// The condition of an object; empty if it has none.
+StringRef conditionOf(gpu::ObjectAttr object) {
+  auto when = object.getProperties() ? object.getProperties().getAs<StringAttr>(whenKey) : nullptr;
+  return when ? when.getValue() : StringRef();
 }
 
 /// Whether an object's properties have keys that begin so.
@@ -267,7 +290,7 @@ LogicalResult addObject(gpu::ObjectAttr object, gpu::BinaryOp binary, kdl_writer
       !hasKeys(object, "kdl.ukernel.")) {
     gpu::KernelTableAttr table = object.getKernels();
     for (const Kernel &kernel : table ? kernelsOf(table) : kernelsLaunched(binary))
-      pairs.add(("kdl.kernel." + kernel.name).str(), spellKernel(kernel));
+      pairs.add(("kdl.kernel." + kernel.name).str(), spellKernel(kernel, conditionOf(object)));
   }
   StringRef bytes = object.getObject().getValue();
   kdl_writer_image added = {sizeof added,       kdl_llvm_image_kind(image->kind),
@@ -286,10 +309,13 @@ Attribute variantKey(gpu::ObjectAttr object) {
   SmallVector<Attribute> parts = {
       object.getTarget(),
       IntegerAttr::get(IntegerType::get(context, 32), static_cast<uint32_t>(object.getFormat()))};
-  for (StringRef key : propertyKeys) {
+  auto add = [&](StringRef key) {
     Attribute value = object.getProperties() ? object.getProperties().get(key) : Attribute();
     parts.push_back(value ? value : UnitAttr::get(context));
-  }
+  };
+  for (StringRef key : propertyKeys)
+    add(key);
+  add(whenKey);
   return ArrayAttr::get(context, parts);
 }
 
@@ -308,7 +334,8 @@ LogicalResult kdl::verifyProperties(Operation *op, Attribute properties) {
     StringRef key = property.getName();
     if (!isPropertyKey(key))
       return emitError() << "found \"" << key << "\", expected "
-                         << llvm::join(ArrayRef(propertyKeys), ", ") << " or what begins with kdl.";
+                         << llvm::join(ArrayRef(propertyKeys), ", ")
+                         << ", when or what begins with kdl.";
     if (failed(spellProperty(key, property.getValue(), emitError)))
       return failure();
   }
@@ -329,7 +356,7 @@ LogicalResult kdl::verifyObjects(gpu::BinaryOp binary) {
       return binary.emitError("objects ")
              << known->second << " and " << index << " are both for " << object.getTarget()
              << ", and neither their format, variant_tag, variant_priority, requires_features, "
-                "min_sm nor min_gfx tells them apart";
+                "min_sm, min_gfx nor when tells them apart";
   }
   return success();
 }

@@ -2,7 +2,7 @@
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics \
 // RUN:   --pass-pipeline='builtin.module(kdl-mark-runtime-select,kdl-pack-objects)'
 
-// expected-error@+1 {{objects 0 and 2 are both for #nvvm.target<chip = "sm_90">, and neither their format, variant_tag, variant_priority, requires_features, min_sm nor min_gfx tells them apart}}
+// expected-error@+1 {{objects 0 and 2 are both for #nvvm.target<chip = "sm_90">, and neither their format, variant_tag, variant_priority, requires_features, min_sm, min_gfx nor when tells them apart}}
 gpu.binary @twice [
   #gpu.object<#nvvm.target<chip = "sm_90">, bin = "x">,
   #gpu.object<#nvvm.target<chip = "sm_80">, bin = "x">,
@@ -54,5 +54,5 @@ gpu.module @high attributes {kdl.properties = {variant_priority = "high"}} {}
 
 // -----
 
-// expected-error@+1 {{kdl.properties: found "bogus", expected min_sm, min_gfx, requires_features, variant_priority, variant_tag or what begins with kdl.}}
+// expected-error@+1 {{kdl.properties: found "bogus", expected min_sm, min_gfx, requires_features, variant_priority, variant_tag, when or what begins with kdl.}}
 gpu.module @bogus attributes {kdl.properties = {bogus = 3 : i32, variant_priority = 3 : i32}} {}

@@ -374,9 +374,13 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
     bitcode: libkdl links the microkernel of the device when it loads them. Zeros before and
     elementwise operations behind the product (scale, bias, residual, maximum with 0) are part of the
     launch. `library` is the matmul library then, which may have microkernels of its own, or be
-    linked ahead of time.
+    linked ahead of time. Operands are in device memory; with `host-memory`, those that the program
+    did not allocate by `gpu.alloc` are in the host's, and are copied if the device is a GPU.
   }];
-  let options = ukernelOptions;
+  let options = ukernelOptions # [
+    Option<"hostMemory", "host-memory", "bool", "false",
+           "operands of products on GPUs are in the host's memory">,
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::kdl::KdlDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",

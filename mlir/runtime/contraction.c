@@ -179,6 +179,99 @@ static kdl_status run_on_host(const kdl_mlir_contraction *contraction, kdl_queue
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* On a GPU, with operands in the host's memory                                                 */
+
+/* A matrix, or a batch of them, that has a copy on the device. */
+typedef struct {
+  void *there; /* on the host */
+  kdl_buffer copy;
+} staged;
+
+enum { most_staged = 5 };
+typedef struct {
+  const kdl_mlir_device *device;
+  staged operands[most_staged];
+  uint32_t count;
+} staging;
+
+/* Bytes from the first element to the end of the last; strides are not negative. */
+static uint64_t extent_of(const kdl_matmul_matrix *matrix, int64_t batch_stride, uint32_t rows,
+                          uint32_t columns, uint32_t batch, uint32_t bytes) {
+  if (!rows || !columns || !batch)
+    return 0;
+  return ((uint64_t)(rows - 1) * (uint64_t)matrix->row_stride +
+          (uint64_t)(columns - 1) * (uint64_t)matrix->column_stride +
+          (uint64_t)(batch - 1) * (uint64_t)batch_stride + 1) *
+         bytes;
+}
+
+/* What mgpuMemAlloc allocated is on the device, and what was staged before. */
+static kdl_status stage(staging *s, void **elements, uint64_t size, bool is_read) {
+  kdl_mlir_range range;
+  if (!*elements || !size || kdl_mlir_range_find((uint64_t)(uintptr_t)*elements, &range))
+    return KDL_OK;
+  for (uint32_t i = 0; i < s->count; ++i) {
+    if (s->operands[i].there == *elements && s->operands[i].copy.size >= size) {
+      *elements = (void *)(uintptr_t)s->operands[i].copy.address;
+      return KDL_OK;
+    }
+  }
+  staged *added = &s->operands[s->count];
+  *added = (staged){.there = *elements};
+  kdl_status status = kdl_alloc(s->device->device, size, &added->copy);
+  if (status != KDL_OK)
+    return status;
+  ++s->count;
+  *elements = (void *)(uintptr_t)added->copy.address;
+  return is_read ? kdl_write(s->device->queue, &added->copy, 0, added->there, size) : KDL_OK;
+}
+
+static kdl_status stage_problem(staging *s, kdl_matmul_gpu_problem *p, uint32_t bytes) {
+  const uint32_t wide = result_bytes(p->result);
+  void *bias = (void *)(uintptr_t)p->bias;
+  /* The result is the first. Gaps between its elements stay as they are. */
+  const bool has_gaps = p->c.column_stride != 1 || p->c.row_stride != p->n ||
+                        (p->batch > 1 && p->c_batch != (int64_t)p->m * p->n);
+  kdl_status status =
+      stage(s, &p->c.elements, extent_of(&p->c, p->c_batch, p->m, p->n, p->batch, wide),
+            has_gaps || p->residual.elements == p->c.elements);
+  if (status == KDL_OK)
+    status =
+        stage(s, &p->a.elements, extent_of(&p->a, p->a_batch, p->m, p->k, p->batch, bytes), true);
+  if (status == KDL_OK)
+    status =
+        stage(s, &p->b.elements, extent_of(&p->b, p->b_batch, p->k, p->n, p->batch, bytes), true);
+  if (status == KDL_OK)
+    status = stage(s, &p->residual.elements,
+                   extent_of(&p->residual, p->residual_batch, p->m, p->n, p->batch, wide), true);
+  if (status == KDL_OK)
+    status = stage(s, &bias, 4 * (uint64_t)p->n, true);
+  p->bias = bias;
+  return status;
+}
+
+/* Copies operands to the device and the result back, and waits. */
+static kdl_status run_staged(const kdl_mlir_contraction *contraction, void *queue,
+                             kdl_matmul_gpu_problem *p) {
+  staging s = {0};
+  kdl_status status = kdl_mlir_device_get(&s.device);
+  if (status == KDL_OK && queue != ((kdl_queue_head *)s.device->queue)->queue)
+    status = kdl_mlir_set_error(KDL_UNSUPPORTED,
+                                "found a stream and operands in the host's memory, expected one");
+  void *result = p->c.elements;
+  if (status == KDL_OK)
+    status = stage_problem(&s, p, contraction->matmul.type == KDL_MATMUL_S32_S8 ? 1 : 2);
+  if (status == KDL_OK)
+    status = kdl_matmul_gpu_run(contraction->gpu, s.device->queue, p);
+  if (status == KDL_OK && s.count && s.operands[0].there == result)
+    status = kdl_read(s.device->queue, result, &s.operands[0].copy, 0, s.operands[0].copy.size);
+  kdl_status waited = s.device ? kdl_sync(s.device->queue) : KDL_OK;
+  for (uint32_t i = 0; i < s.count; ++i)
+    kdl_free(&s.operands[i].copy);
+  return status == KDL_OK ? waited : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* The handle                                                                                   */
 
 static kdl_status launch_contraction(const kdl_kernel_head *head, const kdl_launch_desc *desc,
@@ -189,7 +282,9 @@ static kdl_status launch_contraction(const kdl_kernel_head *head, const kdl_laun
   if (args->count != KDL_MLIR_CONTRACTION_ARGS)
     return kdl_mlir_set_error(KDL_BAD_CALL, "found %zu arguments of a contraction, expected %d",
                               args->count, (int)KDL_MLIR_CONTRACTION_ARGS);
-  const kdl_matmul_gpu_problem problem = read_problem(args);
+  kdl_matmul_gpu_problem problem = read_problem(args);
+  if (contraction->gpu && number_at(args, KDL_MLIR_CONTRACTION_ON_HOST))
+    return run_staged(contraction, queue, &problem);
   return contraction->gpu ? kdl_matmul_gpu_run(contraction->gpu, (kdl_queue *)&own, &problem)
                           : run_on_host(contraction, (kdl_queue *)&own, &problem);
 }

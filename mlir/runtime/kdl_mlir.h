@@ -72,8 +72,10 @@ enum {
   KDL_MLIR_CONTRACTION_BIAS = 20,       /* an address of floats, or 0 */
   KDL_MLIR_CONTRACTION_RESULT = 21,     /* kdl_matmul_result */
   KDL_MLIR_CONTRACTION_ACTIVATION = 22, /* kdl_matmul_activation */
-  KDL_MLIR_CONTRACTION_SCALE = 23,
-  KDL_MLIR_CONTRACTION_ARGS = 24,
+  KDL_MLIR_CONTRACTION_ON_HOST = 23,    /* 1: operands that mgpuMemAlloc did not allocate are in the
+                                           host's memory */
+  KDL_MLIR_CONTRACTION_SCALE = 24,
+  KDL_MLIR_CONTRACTION_ARGS = 25,
 };
 
 /* Does not call a driver or read the data. */

@@ -181,8 +181,9 @@ struct Chain {
 
 class Launcher {
 public:
-  Launcher(linalg::LinalgOp op, const Match &found, gpu::BinaryOp binary)
-      : builder(op), where(op.getLoc()), op(op), found(found), binary(binary) {
+  Launcher(linalg::LinalgOp op, const Match &found, gpu::BinaryOp binary, bool hostMemory)
+      : builder(op), where(op.getLoc()), op(op), found(found), binary(binary),
+        hostMemory(hostMemory) {
     if (found.end)
       builder.setInsertionPoint(found.end->op);
   }
@@ -208,6 +209,7 @@ private:
   linalg::LinalgOp op;
   const Match &found;
   gpu::BinaryOp binary;
+  bool hostMemory;
   SmallVector<Value> arguments;
 };
 
@@ -272,6 +274,7 @@ void Launcher::launch(Chain &chain) {
     arguments.push_back(number(int64_t(0)));
   }
   arguments.append({number(as), number(end.isRelu ? KDL_MATMUL_RELU : KDL_MATMUL_NO_ACTIVATION),
+                    number(int64_t(hostMemory)),
                     arith::ConstantOp::create(builder, where, builder.getF32FloatAttr(end.scale))});
   assert(arguments.size() == KDL_MLIR_CONTRACTION_ARGS);
   Value one = arith::ConstantIndexOp::create(builder, where, 1);
@@ -341,8 +344,8 @@ LogicalResult checkKernel(gpu::GPUFuncOp kernel, ArrayRef<linalg::LinalgOp> prod
 
 class Contractions {
 public:
-  Contractions(ModuleOp module, const UkernelSource &source, bool noSilentFallback)
-      : module(module), source(source), noSilentFallback(noSilentFallback) {}
+  Contractions(ModuleOp module, const UkernelSource &source, const GpuContractionOptions &options)
+      : module(module), source(source), options(options) {}
 
   LogicalResult run();
 
@@ -353,11 +356,12 @@ private:
 
   ModuleOp module;
   const UkernelSource &source;
-  bool noSilentFallback, hasFailed = false;
+  const GpuContractionOptions &options;
+  bool hasFailed = false;
 };
 
 void Contractions::report(Operation *op, StringRef why) {
-  if (noSilentFallback) {
+  if (options.noSilentFallback) {
     op->emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
     hasFailed = true;
   } else {
@@ -372,7 +376,7 @@ LogicalResult Contractions::lower(linalg::LinalgOp op, Chain &chain, std::string
   FailureOr<gpu::BinaryOp> binary = getBinary(module, found->product, source, why);
   if (failed(binary))
     return failure();
-  Launcher(op, *found, *binary).launch(chain);
+  Launcher(op, *found, *binary, options.hostMemory).launch(chain);
   return success();
 }
 
@@ -446,6 +450,6 @@ LogicalResult Contractions::run() {
 } // namespace
 
 LogicalResult kdl::lowerGpuContractions(ModuleOp module, const UkernelSource &source,
-                                        bool noSilentFallback) {
-  return Contractions(module, source, noSilentFallback).run();
+                                        const GpuContractionOptions &options) {
+  return Contractions(module, source, options).run();
 }

@@ -14,11 +14,16 @@ bool hasGpuTarget(StringRef target);
 /// Reports an unknown target, or a library that cannot be opened, as an error of the pass.
 LogicalResult checkGpuTargets(MLIRContext *context, StringRef pass, const UkernelSource &source);
 
+struct GpuContractionOptions {
+  bool hostMemory;       // of operands that gpu.alloc did not allocate
+  bool noSilentFallback; // what stays is an error
+};
+
 /// Turns products on memrefs into launches: those of host functions, and those of kernels that have
-/// nothing else, whose launches become theirs. What stays gets a remark, or an error with
-/// `noSilentFallback`, and then this fails.
+/// nothing else, whose launches become theirs. What stays gets a remark, or an error, and then this
+/// fails.
 LogicalResult lowerGpuContractions(ModuleOp module, const UkernelSource &source,
-                                   bool noSilentFallback);
+                                   const GpuContractionOptions &options);
 
 } // namespace mlir::kdl
 

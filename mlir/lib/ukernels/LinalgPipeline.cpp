@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kdl-lower-linalg: from linalg on tensors to a module for kdl-mlir translate or run.
 #include "Passes.h"
+#include "ukernels/GpuContractions.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -11,7 +12,9 @@ using namespace mlir::kdl;
 namespace {
 
 struct LowerLinalgOptions : public PassPipelineOptions<LowerLinalgOptions> {
-  Option<std::string> target{*this, "target", llvm::cl::desc("the CPU, as for kdl-data-tile"),
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("the CPU, as for kdl-data-tile; or GPUs, as "
+                                            "for kdl-lower-mmt4d-to-ukernels"),
                              llvm::cl::init("")};
   Option<std::string> library{*this, "library", llvm::cl::desc("a library of microkernels"),
                               llvm::cl::init("")};
@@ -39,9 +42,8 @@ void addPipelineText(OpPassManager &passes, StringRef text) {
     llvm::report_fatal_error("kdl-lower-linalg: MLIR's own passes are not registered");
 }
 
-void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) {
-  passes.addPass(createKdlMarkManualDeallocation());
-  addPipelineText(passes, "canonicalize,cse");
+/// Tiles that fit a CPU's microkernels; GPUs' kernels have their own.
+void addTiling(OpPassManager &passes, const LowerLinalgOptions &options) {
   KdlDataTileOptions tile;
   tile.target = options.target;
   tile.library = options.library;
@@ -55,6 +57,14 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   fuse.library = options.library;
   passes.addPass(createKdlFuseTiles(fuse));
   addPipelineText(passes, "canonicalize,cse");
+}
+
+void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) {
+  bool onGpu = hasGpuTarget(options.target);
+  passes.addPass(createKdlMarkManualDeallocation());
+  addPipelineText(passes, "canonicalize,cse");
+  if (!onGpu)
+    addTiling(passes, options);
   if (options.threads)
     passes.addPass(createKdlFuseForalls());
   passes.addPass(createKdlCloneFills());
@@ -70,7 +80,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
                           "bufferization-lower-deallocations,cse,canonicalize,"
                           "convert-bufferization-to-memref,canonicalize,cse");
   passes.addPass(createKdlLowerExpandShapes());
-  if (options.leavePlain) {
+  if (options.leavePlain && !onGpu) {
     KdlLowerContractionsOptions products;
     products.target = options.target;
     products.library = options.library;
@@ -83,6 +93,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   lower.target = options.target;
   lower.library = options.library;
   lower.noSilentFallback = options.noSilentFallback;
+  lower.hostMemory = true; // tensors are there
   passes.addPass(createKdlLowerMmt4dToUkernels(lower));
   if (options.approximateMath)
     passes.addPass(createKdlApproximateMath());
@@ -91,12 +102,16 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
     passes.addPass(createKdlOutlineParallel());
   passes.addPass(createKdlHoistAllocas());
   passes.addPass(createKdlLowerMinMax());
-  addPipelineText(passes,
-                  "func.func(scf-forall-to-for),convert-vector-to-scf,arith-expand,"
-                  "convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-llvm,"
-                  "convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts");
+  addPipelineText(passes, "func.func(scf-forall-to-for),convert-vector-to-scf,arith-expand,"
+                          "convert-scf-to-cf,expand-strided-metadata,lower-affine");
+  if (onGpu)
+    addPipelineText(passes, "gpu-to-llvm");
+  addPipelineText(passes, "convert-math-to-llvm,convert-vector-to-llvm,convert-to-llvm,"
+                          "reconcile-unrealized-casts");
   if (options.threads)
     passes.addPass(createKdlLowerParallelCalls());
+  if (onGpu)
+    passes.addPass(createKdlDeferWaits());
 }
 
 } // namespace

@@ -332,7 +332,7 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
   void runOnOperation() override {
     if (hasGpuTarget(target) &&
         failed(lowerGpuContractions(getOperation(), {library.getValue(), target.getValue()},
-                                    noSilentFallback)))
+                                    {hostMemory, noSilentFallback})))
       return signalPassFailure();
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of matrices for kdl-lower-mmt4d-to-ukernels with a GPU as target, on small integers, which are exact on every device:
 
-    gpu_contractions.py emit > program.mlir
-    ./program | gpu_contractions.py check
+    gpu_contractions.py emit [NAME]... > program.mlir
+    ./program | gpu_contractions.py check [NAME]...
+
+With `emit-host`, operands stay in the host's memory, which the pass needs to know (host-memory).
 """
 
 import re
@@ -139,9 +141,9 @@ class Function:
         body = "\n".join("  " + line for line in lines)
         return f"{kernel}func.func @{self.name}({arguments}) {{\n{body}\n  return\n}}\n"
 
-    def run(self):
+    def run(self, on_host):
         """Fills operands on the host, copies them, calls the function, and prints the result as f32."""
-        lines, passed = [], []
+        lines, passed, place = [], [], "h" if on_host else "d"
         for name, (sizes, element) in self.sizes().items():
             static, count = shape_of(sizes, element, False), len(sizes)
             loops = ", ".join(f"d{i}" for i in range(count))
@@ -160,18 +162,21 @@ class Function:
                 lines.append("  %x = arith.trunci %v : i32 to i8")
             elif element != "i32":
                 lines.append(f"  %x = arith.sitofp %v : i32 to {element}")
-            lines += [f"  linalg.yield {'%v' if element == 'i32' else '%x'} : {element}", "}",
-                      f"%d_{name} = gpu.alloc() : {static}", f"gpu.memcpy %d_{name}, %h_{name} : {static}, {static}"]
+            lines += [f"  linalg.yield {'%v' if element == 'i32' else '%x'} : {element}", "}"]
+            if not on_host:
+                lines += [f"%d_{name} = gpu.alloc() : {static}", f"gpu.memcpy %d_{name}, %h_{name} : {static}, {static}"]
             if "dynamic" in self.has:
-                lines.append(f"%y_{name} = memref.cast %d_{name} : {static} to {self.type(name)}")
-            passed.append(f"%{'y' if 'dynamic' in self.has else 'd'}_{name}")
+                lines.append(f"%y_{name} = memref.cast %{place}_{name} : {static} to {self.type(name)}")
+            passed.append(f"%{'y' if 'dynamic' in self.has else place}_{name}")
         sizes, element = self.sizes()["c"]
         static, wide = shape_of(sizes, element, False), shape_of(sizes, "f32", False)
         loops = ", ".join(f"d{i}" for i in range(len(sizes)))
         kinds = ", ".join(['"parallel"'] * len(sizes))
         types = ", ".join(self.type(name) for name in self.sizes())
-        lines += [f"call @{self.name}({', '.join(passed)}) : ({types}) -> ()", f"gpu.memcpy %h_c, %d_c : {static}, {static}",
-                  f"%wide = memref.alloc() : {wide}",
+        lines.append(f"call @{self.name}({', '.join(passed)}) : ({types}) -> ()")
+        if not on_host:
+            lines.append(f"gpu.memcpy %h_c, %d_c : {static}, {static}")
+        lines += [f"%wide = memref.alloc() : {wide}",
                   f"linalg.generic {{indexing_maps = [affine_map<({loops}) -> ({loops})>, affine_map<({loops}) -> ({loops})>], iterator_types = [{kinds}]}} "
                   f"ins(%h_c : {static}) outs(%wide : {wide}) {{", f"^bb0(%x: {element}, %old: f32):"]
         if element == "f32":
@@ -199,10 +204,10 @@ class Function:
         return found
 
 
-def emit(functions):
+def emit(functions, on_host):
     print("module attributes {gpu.container_module} {\nfunc.func private @printMemrefF32(memref<*xf32>)")
     for function in functions:
-        print(function.function() + function.run())
+        print(function.function() + function.run(on_host))
     print("func.func @main() {")
     for function in functions:
         print(f"  call @run_{function.name}() : () -> ()")
@@ -224,4 +229,4 @@ def check(functions):
 if __name__ == "__main__":
     chosen = sys.argv[2:] or list(CASES)
     all_functions = [Function(name, CASES[name]) for name in chosen]
-    emit(all_functions) if sys.argv[1] == "emit" else check(all_functions)
+    check(all_functions) if sys.argv[1] == "check" else emit(all_functions, sys.argv[1] == "emit-host")

@@ -281,7 +281,7 @@ static kdl_status launch_contraction(const kdl_kernel_head *head, const kdl_laun
   (void)desc;
   if (args->count != KDL_MLIR_CONTRACTION_ARGS)
     return kdl_mlir_set_error(KDL_BAD_CALL, "found %zu arguments of a contraction, expected %d",
-                              args->count, (int)KDL_MLIR_CONTRACTION_ARGS);
+                              args->count, KDL_MLIR_CONTRACTION_ARGS);
   kdl_matmul_gpu_problem problem = read_problem(args);
   if (contraction->gpu && number_at(args, KDL_MLIR_CONTRACTION_ON_HOST))
     return run_staged(contraction, queue, &problem);
@@ -321,18 +321,17 @@ kdl_status kdl_mlir_contraction_get(kdl_mlir_module *module, const kdl_mlir_devi
                               type_name);
   pthread_mutex_lock(&lock);
   kdl_status status = KDL_OK;
-  kdl_mlir_contraction *found = module->contractions;
+  kdl_mlir_contraction *found = module->contractions, *made = NULL;
   while (found && found->matmul.type != types[i].type)
     found = found->next;
-  if (!found) {
-    status = make_contraction(module, device, types[i].type, &found);
-    if (status == KDL_OK) {
-      found->next = module->contractions;
-      module->contractions = found;
-    }
+  if (!found)
+    status = make_contraction(module, device, types[i].type, &made);
+  if (made) {
+    made->next = module->contractions;
+    module->contractions = found = made;
   }
   pthread_mutex_unlock(&lock);
-  if (status == KDL_OK)
+  if (found)
     *out_kernel = (kdl_kernel *)&found->head;
   return status;
 }

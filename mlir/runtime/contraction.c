@@ -43,6 +43,23 @@ static kdl_matmul_matrix matrix_at(const kdl_args *args, uint32_t first) {
                              number_at(args, first + 2)};
 }
 
+/* Sizes that fit the kernels; distances that are not negative, if operands are copied. */
+static kdl_status check_numbers(const kdl_args *args) {
+  for (uint32_t i = KDL_MLIR_CONTRACTION_M; i <= KDL_MLIR_CONTRACTION_BATCH; ++i) {
+    if (number_at(args, i) < 0 || number_at(args, i) > INT32_MAX)
+      return kdl_mlir_set_error(KDL_UNSUPPORTED,
+                                "found %lld rows, columns, steps of K or matrices, expected at "
+                                "most %d",
+                                (long long)number_at(args, i), INT32_MAX);
+  }
+  for (uint32_t i = 0; i < KDL_MLIR_CONTRACTION_M; ++i) {
+    if (i % 4 && number_at(args, i) < 0 && number_at(args, KDL_MLIR_CONTRACTION_ON_HOST))
+      return kdl_mlir_set_error(KDL_UNSUPPORTED,
+                                "found a negative distance in the host's memory, expected others");
+  }
+  return KDL_OK;
+}
+
 static kdl_matmul_gpu_problem read_problem(const kdl_args *args) {
   kdl_matmul_gpu_problem p =
       kdl_matmul_gpu_problem_of((uint32_t)number_at(args, KDL_MLIR_CONTRACTION_M),
@@ -282,6 +299,9 @@ static kdl_status launch_contraction(const kdl_kernel_head *head, const kdl_laun
   if (args->count != KDL_MLIR_CONTRACTION_ARGS)
     return kdl_mlir_set_error(KDL_BAD_CALL, "found %zu arguments of a contraction, expected %d",
                               args->count, KDL_MLIR_CONTRACTION_ARGS);
+  kdl_status status = check_numbers(args);
+  if (status != KDL_OK)
+    return status;
   kdl_matmul_gpu_problem problem = read_problem(args);
   if (contraction->gpu && number_at(args, KDL_MLIR_CONTRACTION_ON_HOST))
     return run_staged(contraction, queue, &problem);

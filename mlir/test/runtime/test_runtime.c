@@ -74,6 +74,24 @@ static void launches_that_fail_tell_why(void **state) {
   free_rows(&lib);
 }
 
+/* Launches of the matmul library's kernels: the tests of MLIR have what they compute. */
+static void contractions_that_fail_tell_why(void **state) {
+  (void)state;
+  host_library lib = make_library(mark_rows, 1);
+  program unknown, missing;
+  make_program(&unknown, lib.data, lib.size, "kdl_contraction_f32_e5m2", KDL_MLIR_FALLBACK_HOST);
+  make_program(&missing, lib.data, lib.size, "kdl_contraction_f32_bf16", KDL_MLIR_FALLBACK_HOST);
+  uint32_t n = 0;
+  kdl_launch_desc desc = shape(1, 1);
+  launch(&unknown, NULL, &desc, KDL_ARGS(&n));
+  assert_non_null(strstr(last_error, "found a contraction of the unknown type f32_e5m2"));
+  launch(&missing, NULL, &desc, KDL_ARGS(&n));
+  assert_non_null(strstr(last_error, "no image holds the kernel 'kdl_matmul_pack_f32_bf16'"));
+  kdl_mlir_unregister(&unknown.library);
+  kdl_mlir_unregister(&missing.library);
+  free_rows(&lib);
+}
+
 static atomic_uint elsewhere;
 
 static void note_thread(void *caller, uint64_t index) {
@@ -223,7 +241,7 @@ static void the_environment_chooses_first(void **state) {
 static const struct CMUnitTest host_tests[] = {
     TEST(slots_are_bound_by_the_first_launch), TEST(launches_of_nothing_do_nothing),
     TEST(launches_that_fail_tell_why),         TEST(other_versions_are_refused),
-    TEST(devices_cannot_be_changed_in_use),
+    TEST(contractions_that_fail_tell_why),     TEST(devices_cannot_be_changed_in_use),
 };
 static const struct CMUnitTest thread_tests[] = {
     TEST(loops_keep_to_the_limit_of_the_caller),

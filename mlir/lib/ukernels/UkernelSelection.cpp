@@ -101,7 +101,7 @@ struct Search {
 };
 } // namespace
 
-/// Bitcode linked by this plugin, or where the program runs, needs no linker here.
+/// Bitcode that this plugin links, or libkdl where the program runs, needs no linker now.
 static bool mayRun(const kdl_verdict *verdict) {
   bool wantsLinkerOnly =
       verdict->reason_count == 1 && StringRef(verdict->reasons[0].code) == "linker_missing";

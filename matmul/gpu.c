@@ -425,6 +425,8 @@ kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
   desc.block[0] = matmul->tiles[plan.tile].threads;
   desc.block[1] = desc.block[2] = 1;
   desc.shared = gpu_group_bytes(&matmul->tiles[plan.tile], plan.stages);
+  if (matmul->tiles[plan.tile].is_bulk) /* the kernel waits by itself */
+    desc.flags = KDL_LAUNCH_EARLY;
   if (plan.parts > 1 && matmul->tiles[plan.tile].is_bulk) {
     desc.cluster[0] = plan.parts;
     desc.cluster[1] = desc.cluster[2] = 1;

@@ -170,7 +170,12 @@ typedef struct kdl_launch_desc {
                           the queue allows. Other devices do not read it */
 } kdl_launch_desc;
 
-enum { KDL_LAUNCH_COOPERATIVE = 1 /* the groups run at the same time and may synchronise */ };
+enum {
+  KDL_LAUNCH_COOPERATIVE = 1, /* the groups run at the same time and may synchronise */
+  KDL_LAUNCH_EARLY = 2, /* CUDA: groups may begin while the launch before on the queue runs. The
+                           kernel itself waits for that (griddepcontrol.wait), in every group.
+                           Not together with another flag; sequences do without */
+};
 
 static inline kdl_launch_desc kdl_grid(uint32_t x, uint32_t y, uint32_t z) {
   kdl_launch_desc desc = {sizeof(kdl_launch_desc), {x, y, z}, {0, 0, 0}, 0, 0, {0, 0, 0}, 0};

@@ -214,6 +214,7 @@ static kdl_status record_kernel_launch(kdl_sequence *sequence, const char *call,
     node.of.launch.items = *items;
   else
     node.of.launch.desc = *desc;
+  node.of.launch.desc.flags &= ~(uint32_t)KDL_LAUNCH_EARLY;
   if (status == KDL_OK)
     status = check_launch(recording, kernel, args, arg_count);
   if (status == KDL_OK)

@@ -75,14 +75,18 @@ enum {
 };
 
 /* CUlaunchAttribute and CUlaunchConfig */
-enum { KDL_CUDA_LAUNCH_COOPERATIVE = 2, KDL_CUDA_LAUNCH_CLUSTER_DIMENSION = 4 };
+enum {
+  KDL_CUDA_LAUNCH_COOPERATIVE = 2,
+  KDL_CUDA_LAUNCH_CLUSTER_DIMENSION = 4,
+  KDL_CUDA_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
+};
 
 typedef struct kdl_cuda_launch_attribute {
   int id;
   char pad[4];
   union {
     char pad[64];
-    int cooperative;
+    int cooperative, is_early;
     unsigned cluster[3];
   } value;
 } kdl_cuda_launch_attribute;

@@ -53,6 +53,11 @@ static int cuda_launch_ex(const launch_call *call, void *function) {
     added->id = KDL_CUDA_LAUNCH_COOPERATIVE;
     added->value.cooperative = 1;
   }
+  if (desc->flags & KDL_LAUNCH_EARLY) {
+    kdl_cuda_launch_attribute *added = &attributes[config.attribute_count++];
+    added->id = KDL_CUDA_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
+    added->value.is_early = 1;
+  }
   if (desc->cluster[0]) {
     kdl_cuda_launch_attribute *added = &attributes[config.attribute_count++];
     added->id = KDL_CUDA_LAUNCH_CLUSTER_DIMENSION;
@@ -83,7 +88,8 @@ typedef struct {
 } launch_method;
 
 static launch_method cuda_launch_method(const kdl_launch_desc *desc) {
-  if (!desc->flags && !desc->cluster[0])
+  const bool is_early = desc->flags == KDL_LAUNCH_EARLY && kdl_cuda.launch_ex;
+  if (!is_early && !(desc->flags & KDL_LAUNCH_COOPERATIVE) && !desc->cluster[0])
     return (launch_method){cuda_launch_kernel, "cuLaunchKernel"};
   if (kdl_cuda.launch_ex)
     return (launch_method){cuda_launch_ex, "cuLaunchKernelEx"};
@@ -142,7 +148,8 @@ static __attribute__((noinline, cold)) kdl_status cuda_retry_launch(const launch
 /* Prepares the kernel for a launch of this shape. */
 kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
-  kdl_status status = kdl_driver_check_flags(&kdl_cuda_errors, ordinal, desc->flags);
+  uint32_t flags = desc->flags == KDL_LAUNCH_EARLY ? 0 : desc->flags;
+  kdl_status status = kdl_driver_check_flags(&kdl_cuda_errors, ordinal, flags);
   if (status != KDL_OK)
     return status;
   if (desc->cluster[0] && !kdl_cuda.launch_ex)
@@ -151,7 +158,7 @@ kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_des
         "cuda:%u: cluster launches need cuLaunchKernelEx, which drivers have "
         "from CUDA 11.6 on",
         ordinal);
-  if (desc->flags && !kdl_cuda.launch_ex && !kdl_cuda.launch_cooperative)
+  if (flags && !kdl_cuda.launch_ex && !kdl_cuda.launch_cooperative)
     return kdl_core_services.fail(
         KDL_UNSUPPORTED, 0,
         "cuda:%u: cooperative launches need cuLaunchCooperativeKernel, which "

@@ -159,9 +159,16 @@ INLINE void copy_stage(__gpu_local uint8_t *stage, uint32_t barrier, const opera
                      : "memory");
 }
 
+/* Whether bulk copies alone fill the stages: one thread begins them. */
+INLINE int has_bulk_alone(const kdl_grid_constant_matmul *args, tiling t) {
+  const uint32_t bulk = GPU_LHS_BULK | GPU_RHS_BULK;
+  return t.is_plain || (t.is_bulk && (args->flags & bulk) == bulk);
+}
+
 /* How many threads arrive at a barrier of a full stage. */
-INLINE uint32_t full_arrivals(tiling t) {
-  return t.is_bulk ? 1 : kdl_gpu_mma_lanes * (uint32_t)t.producers;
+INLINE uint32_t full_arrivals(const kdl_grid_constant_matmul *args, tiling t) {
+  const int is_one = kdl_const_gpu_every_lane_arrives ? has_bulk_alone(args, t) : t.is_bulk;
+  return is_one ? 1 : kdl_gpu_mma_lanes * (uint32_t)t.producers;
 }
 
 /* The work of the subgroups that copy: the stages of all tiles of the group, in order. With bulk
@@ -170,7 +177,7 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
                           __gpu_local uint8_t *stages, uint32_t thread, int32_t layout) {
   const uint32_t threads = kdl_gpu_mma_lanes * (uint32_t)t.producers;
   const uint32_t bulk = GPU_LHS_BULK | GPU_RHS_BULK;
-  const int is_bulk = t.is_plain || (t.is_bulk && (args->flags & bulk) == bulk);
+  const int is_bulk = has_bulk_alone(args, t);
   const uint32_t lhs_bytes = (uint32_t)t.rows * kdl_gpu_mma_panel_bytes;
   const uint32_t rhs_bytes = (uint32_t)t.columns * kdl_gpu_mma_panel_bytes;
   const int lhs_async =
@@ -223,6 +230,8 @@ INLINE void run_producers(const kdl_grid_constant_matmul *args, tiling t, kdl_gp
         if (rhs_bulk)
           copy_operand_bulk(to + lhs_bytes, &args->rhs_map, barrier, w.column, k, w.batch,
                             t.columns, layout & KDL_GPU_MMA_RHS_BY_K);
+      } else if (kdl_const_gpu_every_lane_arrives) {
+        __asm__ volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
       }
       kdl_gpu_ring_next(&ring);
     }

@@ -58,6 +58,16 @@ INLINE uint32_t tile_of(int32_t size) {
   return is_possible(tile) ? tile : 0;
 }
 
+/* The launch before on the queue may still run, and the next one may begin (KDL_LAUNCH_EARLY): all
+ * that lies in global memory comes after this. */
+INLINE void wait_for_launch_before(const kdl_grid_constant_matmul *args, uint32_t thread) {
+  if (thread == 0)
+    __asm__ volatile("prefetch.tensormap [%0];\n\tprefetch.tensormap [%1];" ::"l"(&args->lhs_map),
+                     "l"(&args->rhs_map)
+                     : "memory");
+  __asm__ volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+}
+
 INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size, int32_t layout,
                               int32_t is_plain) {
   const uint32_t tile = tile_of(size);
@@ -78,7 +88,7 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
   __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * stage_count);
   if (thread == 0) {
     for (uint32_t i = 0; i < ring.stages; ++i) {
-      init_barrier(ring.full + 8 * i, full_arrivals(t));
+      init_barrier(ring.full + 8 * i, full_arrivals(args, t));
       init_barrier(ring.empty + 8 * i,
                    (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * kdl_gpu_ring_releases());
     }
@@ -86,6 +96,8 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
       __asm__ volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __gpu_sync_threads();
+  if (t.is_bulk)
+    wait_for_launch_before(args, thread);
 
   if (subgroup < (uint32_t)t.producers) {
     microkernel_role(size, KDL_GPU_MMA_COPIES);

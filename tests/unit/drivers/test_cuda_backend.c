@@ -244,6 +244,11 @@ static void clusters_and_cooperation(void **state) {
   assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
   assert_int_equal(calls_of(set), 1);
   assert_int_equal(calls_of("cuLaunchKernelEx"), 4);
+  desc.flags = KDL_LAUNCH_EARLY;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  desc.cluster[0] = 0;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of("cuLaunchKernelEx"), 6);
   desc.flags = 6;
   assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
                "cuda:0: found launch flags 0x6, expected KDL_LAUNCH_COOPERATIVE or none");

@@ -32,6 +32,7 @@ struct kdl_matmul_gpu {
   kdl_matmul_type type;
   uint64_t number; /* of these kernels and choices: no other has it */
   kdl_kernel *kernels[GPU_SIZES][FORM_COUNT];
+  kdl_kernel *pack;
   gpu_tile tiles[GPU_SIZES];
   gpu_machine machine;
   kdl_matmul_gpu_choice *choices;
@@ -188,6 +189,8 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
   if (status == KDL_OK)
     status = gpu_leave_out_tiles(&matmul->machine, matmul->tiles);
   if (status == KDL_OK)
+    status = find_kernel(lib, device, type, "pack", &matmul->pack);
+  if (status == KDL_OK)
     status = find_kernels(lib, device, matmul);
   if (status != KDL_OK) {
     free(matmul);
@@ -293,6 +296,38 @@ static gpu_matrix matrix_of(kdl_matmul_matrix matrix, int64_t batch, int is_rhs)
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Packing                                                                                      */
+
+/* Of a packed row, in elements: multiples of 32 bytes, as tensor maps need them. */
+static uint32_t packed_pitch(const kdl_matmul_gpu *matmul, uint32_t k) {
+  const uint32_t unit = 32 / element_bytes(matmul->type);
+  return (k + unit - 1) / unit * unit;
+}
+
+kdl_matmul_matrix kdl_matmul_gpu_packed(const kdl_matmul_gpu *matmul, void *packed, uint32_t k) {
+  return (kdl_matmul_matrix){packed, 1, packed_pitch(matmul, k)};
+}
+
+kdl_status kdl_matmul_gpu_pack(const kdl_matmul_gpu *matmul, kdl_queue *queue,
+                               const kdl_matmul_matrix *b, void *packed, uint32_t n, uint32_t k) {
+  if (!matmul || !queue || !b || !packed)
+    return refuse("kdl_matmul_gpu_pack: found NULL, expected kernels, a queue, B and a buffer");
+  uint32_t pitch = packed_pitch(matmul, k);
+  if (!n || !k)
+    return KDL_OK;
+  kdl_launch_desc desc = kdl_grid((pitch + gpu_pack_side - 1) / gpu_pack_side,
+                                  (n + gpu_pack_side - 1) / gpu_pack_side, 1);
+  const uint32_t bytes = element_bytes(matmul->type);
+  desc.block[0] = gpu_pack_threads;
+  desc.block[1] = desc.block[2] = 1;
+  desc.shared = gpu_pack_side * (gpu_pack_side * bytes + 4);
+  const void *pointers[] = {
+      &b->elements, &b->row_stride, &b->column_stride, &packed, &pitch, &n, &k};
+  kdl_args args = {7, pointers, NULL};
+  return kdl_launch_call(matmul->pack, queue, &desc, &args);
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
 static kdl_status check(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem) {
@@ -348,8 +383,10 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   args->k = problem->k;
   args->batch = problem->batch;
   args->parts = plan->parts;
+  args->whole = plan->whole;
+  args->cluster = plan->cluster;
   args->stages = plan->stages;
-  args->band = 8;
+  args->band = gpu_band(&matmul->machine, tile, problem->m);
   args->value = value_of(matmul, problem->result);
   args->activation = (uint32_t)problem->activation;
   args->scale = problem->scale;
@@ -362,8 +399,10 @@ static kdl_status fill(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_proble
   if (encode_operand(matmul, &args->rhs, rhs_by_k, problem->n, problem->k, problem->batch,
                      args->rhs_lines, &args->rhs_map))
     args->flags |= GPU_RHS_BULK;
-  if (!has_epilogue(matmul, problem, args) && encode_result(matmul, args))
+  if (encode_result(matmul, args))
     args->flags |= GPU_RESULT_BULK;
+  if (has_epilogue(matmul, problem, args))
+    args->flags |= GPU_EPILOGUE;
   const int is_plain =
       plan->parts == 1 && args->flags == (GPU_LHS_BULK | GPU_RHS_BULK | GPU_RESULT_BULK);
   *out_form = (lhs_by_k ? FORM_LHS_BY_K : 0u) | (rhs_by_k ? FORM_RHS_BY_K : 0u) |
@@ -410,6 +449,14 @@ kdl_status kdl_matmul_gpu_plan_of(const kdl_matmul_gpu *matmul,
                                  "workspace for these parts of K");
 }
 
+static int begins_early(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
+                        const kdl_matmul_gpu_plan *plan) {
+  const gpu_tile *tile = &matmul->tiles[plan->tile];
+  const uint64_t tiles = (uint64_t)((problem->m + tile->rows - 1) / tile->rows) *
+                         ((problem->n + tile->columns - 1) / tile->columns) * problem->batch;
+  return gpu_begins_early(&matmul->machine, tile, tiles, plan);
+}
+
 kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                               const kdl_matmul_gpu_problem *problem) {
   kdl_matmul_gpu_plan plan;
@@ -425,10 +472,10 @@ kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
   desc.block[0] = matmul->tiles[plan.tile].threads;
   desc.block[1] = desc.block[2] = 1;
   desc.shared = gpu_group_bytes(&matmul->tiles[plan.tile], plan.stages);
-  if (matmul->tiles[plan.tile].is_bulk) /* the kernel waits by itself */
+  if (begins_early(matmul, problem, &plan)) /* the kernel waits by itself */
     desc.flags = KDL_LAUNCH_EARLY;
-  if (plan.parts > 1 && matmul->tiles[plan.tile].is_bulk) {
-    desc.cluster[0] = plan.parts;
+  if (plan.cluster > 1) {
+    desc.cluster[0] = plan.cluster;
     desc.cluster[1] = desc.cluster[2] = 1;
   }
   const void *pointers[] = {&args};

@@ -24,6 +24,7 @@ enum {
   GPU_LHS_BULK = 1,    /* by bulk copies of lhs_map */
   GPU_RHS_BULK = 2,    /* by bulk copies of rhs_map */
   GPU_RESULT_BULK = 4, /* by bulk copies of result_map */
+  GPU_EPILOGUE = 8,    /* values change after they are summed up */
 };
 
 /* The linker passes the address of such a structure, not a copy, since its name begins with
@@ -32,10 +33,12 @@ typedef struct kdl_grid_constant_matmul {
   gpu_tensor_map lhs_map, rhs_map, result_map;
   gpu_matrix lhs, rhs, result, residual; /* of values of the result's type, or address 0 */
   uint64_t bias;                         /* f32 for each column, or 0 */
-  uint64_t partial;                      /* sums of the parts of K, if there are several */
-  uint64_t counters;                     /* a uint32_t for each tile, zero before and after */
+  uint64_t partial;                      /* sums of the parts of K that are added up in memory */
+  uint64_t counters; /* a uint32_t for each tile, or subgroup of one; zero before and after */
   uint32_t m, n, k, batch;
   uint32_t parts;                /* of K */
+  uint32_t whole;                /* tiles before the first one that has parts */
+  uint32_t cluster;              /* parts that are added up in a cluster: divides parts */
   uint32_t stages;               /* of the ring */
   uint32_t band;                 /* tiles along M that are neighbours in the order of tiles */
   uint32_t lhs_lines, rhs_lines; /* of a panel that bulk copies fill: fewer where the matrix has */
@@ -58,6 +61,9 @@ typedef struct gpu_tile {
 /* Whether a launch may give the ring more stages than the microkernel asks for: groups of fewer
  * than 8 subgroups share a multiprocessor, or have its memory alone. */
 #define GPU_HAS_DEEPER_RING(is_bulk, subgroups) ((is_bulk) && (subgroups) < 8)
+
+/* The kernel that packs B: a group turns a square of so many elements. */
+enum { gpu_pack_side = 64, gpu_pack_threads = 256 };
 
 enum { GPU_SIZES = 6 }; /* the most sizes of tiles that are looked for */
 

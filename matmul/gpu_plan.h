@@ -23,6 +23,14 @@ static inline uint32_t gpu_group_bytes(const gpu_tile *tile, uint32_t stages) {
  * with what is wrong where none is left. */
 kdl_status gpu_leave_out_tiles(const gpu_machine *machine, gpu_tile *tiles);
 
+/* Tiles along M that are neighbours: about so many that tiles that are computed at one time make a
+ * square, which reads the least. */
+uint32_t gpu_band(const gpu_machine *machine, const gpu_tile *tile, uint32_t m);
+
+/* Whether a launch is to begin while the one before it on the queue runs. */
+int gpu_begins_early(const gpu_machine *machine, const gpu_tile *tile, uint64_t tiles,
+                     const kdl_matmul_gpu_plan *plan);
+
 /* The problem with the tile and the parts of the first row that fits; without one, the problem. */
 kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
                                          const kdl_matmul_gpu_choice *table, size_t count);

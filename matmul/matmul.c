@@ -41,13 +41,6 @@ static kdl_status check_matmul(const kdl_matmul *matmul) {
   return refuse("matmul: found no kernels, expected what kdl_matmul_find_call gave");
 }
 
-static kdl_status check_is_cpu(const kdl_matmul *matmul) {
-  if (!matmul->gpu)
-    return check_matmul(matmul);
-  return kdl_error_set(KDL_UNSUPPORTED, "matmul: GPUs read B as it lies, without packing it: "
-                                        "kdl_matmul_run_unpacked_call");
-}
-
 static kdl_status find_gpu(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
                            kdl_matmul *out_matmul) {
   memset(out_matmul, 0, sizeof *out_matmul);
@@ -82,11 +75,14 @@ void kdl_matmul_free_call(kdl_matmul *matmul) {
   matmul->gpu = NULL;
 }
 
-/* As the inline function counts, with every step checked. */
+/* As the inline function counts, with every step checked. GPUs need no more, and have types of one
+ * byte besides: rows of multiples of 32. */
 size_t kdl_matmul_packed_size_call(kdl_matmul_type type, uint32_t n, uint32_t k) {
   uint64_t most = ((uint64_t)n + 16) * ((uint64_t)k + 64);
-  if ((unsigned)type > KDL_MATMUL_F32_F16 || (n && most / n < k) || most > SIZE_MAX / 8)
+  if ((unsigned)type > KDL_MATMUL_F32_E4M3FNUZ || (n && most / n < k) || most > SIZE_MAX / 8)
     return 0;
+  if (type == KDL_MATMUL_F32_E4M3 || type == KDL_MATMUL_F32_E4M3FNUZ)
+    return (size_t)n * (((size_t)k + 31) / 32 * 32);
   return kdl_matmul_packed_size(type, n, k);
 }
 
@@ -94,20 +90,10 @@ kdl_status kdl_matmul_pack_call(const kdl_matmul *matmul, kdl_queue *queue,
                                 const kdl_matmul_matrix *b, void *packed, uint32_t n, uint32_t k) {
   kdl_status status = IS_GIVEN(matmul, b, packed);
   if (status == KDL_OK)
-    status = check_is_cpu(matmul);
+    status = check_matmul(matmul);
+  if (status == KDL_OK && matmul->gpu)
+    return kdl_matmul_gpu_pack(matmul->gpu, queue, b, packed, n, k);
   return status == KDL_OK ? kdl_matmul_pack(matmul, queue, *b, packed, n, k) : status;
-}
-
-kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
-                               const kdl_matmul_matrix *a, const void *packed,
-                               const kdl_matmul_matrix *c, uint32_t m, uint32_t n, uint32_t k,
-                               kdl_matmul_mode mode) {
-  kdl_status status = IS_GIVEN(matmul, a, packed, c);
-  if (status == KDL_OK)
-    status = check_is_cpu(matmul);
-  if (status == KDL_OK)
-    status = check_mode(mode);
-  return status == KDL_OK ? kdl_matmul_run(matmul, queue, *a, packed, *c, m, n, k, mode) : status;
 }
 
 static kdl_status run_gpu(const kdl_matmul *matmul, kdl_queue *queue, const kdl_matmul_matrix *a,
@@ -120,6 +106,22 @@ static kdl_status run_gpu(const kdl_matmul *matmul, kdl_queue *queue, const kdl_
   if (mode == KDL_MATMUL_ADD)
     problem.residual = *c;
   return kdl_matmul_gpu_run(matmul->gpu, queue, &problem);
+}
+
+kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
+                               const kdl_matmul_matrix *a, const void *packed,
+                               const kdl_matmul_matrix *c, uint32_t m, uint32_t n, uint32_t k,
+                               kdl_matmul_mode mode) {
+  kdl_status status = IS_GIVEN(matmul, a, packed, c);
+  if (status == KDL_OK)
+    status = check_matmul(matmul);
+  if (status == KDL_OK)
+    status = check_mode(mode);
+  if (status == KDL_OK && matmul->gpu) {
+    kdl_matmul_matrix b = kdl_matmul_gpu_packed(matmul->gpu, (void *)(uintptr_t)packed, k);
+    return run_gpu(matmul, queue, a, &b, c, m, n, k, mode);
+  }
+  return status == KDL_OK ? kdl_matmul_run(matmul, queue, *a, packed, *c, m, n, k, mode) : status;
 }
 
 kdl_status kdl_matmul_run_unpacked_call(const kdl_matmul *matmul, kdl_queue *queue,

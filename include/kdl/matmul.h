@@ -257,9 +257,9 @@ extern "C" {
 /* They check their arguments: KDL_BAD_CALL for NULL, for an unknown type or mode, and for a struct
  * that kdl_matmul_find did not fill. Matrices are passed by pointers.
  *
- * For a GPU of NVIDIA or AMD, matrices are addresses of device memory. B is read as it lies: only
- * kdl_matmul_run_unpacked_call computes, without a scratch. Epilogues and batches:
- * <kdl/matmul_gpu.h>. */
+ * For a GPU of NVIDIA or AMD, matrices and packed weights are addresses of device memory. B is
+ * mostly read as fast as it lies: kdl_matmul_run_unpacked_call, without a scratch. When packing
+ * pays, epilogues and batches: <kdl/matmul_gpu.h>. */
 KDL_API kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
                                         uint32_t threads, kdl_matmul *out_matmul);
 

@@ -60,8 +60,9 @@ typedef struct kdl_matmul_gpu_problem {
   kdl_matmul_matrix residual; /* m by n, or NULL; may be C itself: C += A B */
   int64_t residual_batch;
   kdl_buffer workspace; /* optional; zeroed once, not shared by launches that run at one time. Where
-                           C has few tiles, K is divided. Devices without clusters (before sm_90)
-                           add the parts up in it, and do not divide K without it */
+                           C has few tiles, K is divided, and that of the last tiles where they are
+                           fewer than multiprocessors. Parts are added up in it; without one, only
+                           in clusters of groups (from sm_90 on) */
   uint32_t tile;        /* 0: the library chooses; s + 1: the microkernel's tile of size s */
   uint32_t parts;       /* of K; 0: the library chooses */
 } kdl_matmul_gpu_problem;
@@ -88,6 +89,17 @@ KDL_API void kdl_matmul_gpu_free(kdl_matmul_gpu *matmul);
 KDL_API kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                                       const kdl_matmul_gpu_problem *problem);
 
+/* Weights that are used often, packed: B in rows along K, with zeros after them to a multiple of 32
+ * bytes. It pays for bytes that lie along N, which the instructions cannot read, and for strides
+ * that are not multiples of 16 bytes; values of two bytes are as fast along N. `packed` is an
+ * address of the device with kdl_matmul_packed_size_call bytes. One launch; afterwards the matrix
+ * of kdl_matmul_gpu_packed is a problem's B. */
+KDL_API kdl_status kdl_matmul_gpu_pack(const kdl_matmul_gpu *matmul, kdl_queue *queue,
+                                       const kdl_matmul_matrix *b, void *packed, uint32_t n,
+                                       uint32_t k);
+KDL_API kdl_matmul_matrix kdl_matmul_gpu_packed(const kdl_matmul_gpu *matmul, void *packed,
+                                                uint32_t k);
+
 /* A choice for some shapes, instead of the library's. */
 typedef struct kdl_matmul_gpu_choice {
   uint32_t m, n, k, batch; /* 0: any */
@@ -104,6 +116,8 @@ typedef struct kdl_matmul_gpu_plan {
   uint32_t tile;          /* its size */
   uint32_t rows, columns; /* of the tile */
   uint32_t parts;         /* of K */
+  uint32_t whole;         /* tiles before the first one that has parts */
+  uint32_t cluster;       /* groups of a cluster: their parts are added up in it */
   uint32_t stages;        /* of the ring in group memory */
   uint32_t groups;
   uint64_t workspace; /* bytes */

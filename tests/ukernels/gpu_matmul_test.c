@@ -174,7 +174,8 @@ typedef struct {
   char a, b, c; /* 'r': rows, 'c': columns, 'p': rows with a gap, 'o': with an odd one */
   kdl_matmul_result result;
   bool is_exact; /* small integers */
-  int epilogue;  /* bits: 1 scale, 2 bias, 4 residual, 8 ReLU, 16 GELU, 32 C is the residual */
+  int epilogue;  /* bits: 1 scale, 2 bias, 4 residual, 8 ReLU, 16 GELU, 32 C is the residual;
+                    64: B is packed before */
   uint32_t tile, parts;
 } test;
 
@@ -357,7 +358,8 @@ static void fill_c(state *s) {
 static void run(const test *given, kdl_buffer workspace) {
   test own = *given;
   const test *t = &own;
-  if (type == KDL_MATMUL_S32_S8 && t->result == KDL_MATMUL_RESULT_ACC && t->epilogue & ~(4 | 32))
+  if (type == KDL_MATMUL_S32_S8 && t->result == KDL_MATMUL_RESULT_ACC &&
+      t->epilogue & ~(4 | 32 | 64))
     own.result = KDL_MATMUL_RESULT_F32;
   state s = {.t = t, .scale = t->epilogue & 1 ? 0.5f : 1.0f};
   const uint32_t out = result_size(t->result);
@@ -393,6 +395,13 @@ static void run(const test *given, kdl_buffer workspace) {
   p.batch = t->batch;
   p.a = on_device(&s.a, element_size()), p.a_batch = s.a.batch;
   p.b = on_device(&s.b, element_size()), p.b_batch = s.b.batch;
+  kdl_buffer packed = {0};
+  must(kdl_alloc(device, kdl_matmul_packed_size_call(type, t->n, t->k) + 1, &packed), "kdl_alloc");
+  if (t->epilogue & 64) {
+    void *at = (void *)(uintptr_t)packed.address;
+    must(kdl_matmul_gpu_pack(matmul, queue, &p.b, at, t->n, t->k), "kdl_matmul_gpu_pack");
+    p.b = kdl_matmul_gpu_packed(matmul, at, t->k);
+  }
   p.c = on_device(&s.c, out), p.c_batch = s.c.batch;
   p.result = t->result;
   p.scale = s.scale;
@@ -448,6 +457,7 @@ static void run(const test *given, kdl_buffer workspace) {
   drop(&s.a), drop(&s.b), drop(&s.c), drop(&s.residual);
   free(s.before), free(s.bias), free(s.lhs), free(s.rhs);
   kdl_free(&bias);
+  kdl_free(&packed);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -490,10 +500,14 @@ static const test few[] = {
     {"parts", 130, 260, 1000, 2, 'r', 'r', 'r', bf16, true, 0, 5, 2},
     {"parts", 130, 260, 1000, 1, 'r', 'c', 'r', acc, false, 0, 3, 6},
     {"parts", 130, 260, 1000, 1, 'r', 'c', 'r', bf16, false, 8, 6, 3},
+    {"parts", 130, 260, 4096, 1, 'r', 'c', 'r', bf16, false, 0, 3, 16},
     {"bias", 130, 260, 96, 1, 'r', 'c', 'r', acc, false, 2, 0, 1},
     {"ReLU", 130, 260, 96, 1, 'r', 'c', 'r', bf16, false, 1 | 2 | 8, 0, 1},
     {"GELU", 130, 260, 96, 1, 'r', 'c', 'r', acc, false, 16, 0, 1},
     {"residual", 130, 260, 96, 2, 'r', 'c', 'r', bf16, false, 2 | 4, 1, 1},
+    {"packed", 130, 260, 96, 1, 'r', 'r', 'r', acc, true, 64, 0, 1},
+    {"packed", 200, 333, 1001, 1, 'r', 'o', 'r', bf16, false, 64 | 2, 0, 1},
+    {"packed", 65, 129, 131, 1, 'r', 'c', 'r', acc, false, 64, 0, 1},
     {"C +=", 130, 260, 96, 1, 'r', 'c', 'r', acc, true, 32, 0, 1},
     {"f16 result", 130, 260, 96, 1, 'r', 'c', 'r', f16, false, 2 | 4 | 16, 0, 1},
 };
@@ -502,6 +516,9 @@ static const test large[] = {
     {"large", 4096, 4096, 4096, 1, 'r', 'c', 'r', bf16, false, 0, 1, 1},
     {"large", 4096, 4096, 4096, 1, 'r', 'r', 'r', bf16, false, 0, 1, 1},
     {"large", 4096, 4096, 4096, 1, 'r', 'c', 'r', acc, false, 0, 2, 1},
+    {"parts", 512, 512, 16384, 1, 'r', 'c', 'r', bf16, true, 0, 3, 8},
+    {"last tiles in parts", 512, 10240, 4096, 1, 'r', 'c', 'r', bf16, false, 0, 1, 0},
+    {"last tiles in parts", 520, 10200, 4096, 1, 'r', 'r', 'r', acc, true, 2, 1, 0},
     {"odd", 1000, 3000, 1048, 1, 'r', 'c', 'r', bf16, false, 0, 0, 0},
     {"narrow", 16, 14336, 4096, 1, 'r', 'c', 'r', bf16, false, 0, 0, 0},
     {"narrow", 64, 4096, 4096, 1, 'r', 'c', 'r', bf16, false, 0, 0, 0},
@@ -553,15 +570,21 @@ static void run_common(void) {
   kdl_matmul_matrix c = kdl_matmul_rows((void *)(uintptr_t)(buffer.address + sizeof ones), n);
   must(kdl_matmul_run_unpacked_call(&both, queue, &a, &a, NULL, &c, n, n, n, KDL_MATMUL_ADD),
        "run_unpacked_call");
+  kdl_buffer packed;
+  must(kdl_alloc(device, kdl_matmul_packed_size_call(KDL_MATMUL_F32_BF16, n, n), &packed), "alloc");
+  void *weights = (void *)(uintptr_t)packed.address;
+  must(kdl_matmul_pack_call(&both, queue, &a, weights, n, n), "pack_call");
+  must(kdl_matmul_run_call(&both, queue, &a, weights, &c, n, n, n, KDL_MATMUL_ADD), "run_call");
   must(kdl_read(queue, sums, &buffer, sizeof ones, sizeof sums), "kdl_read");
   must(kdl_sync(queue), "kdl_sync");
-  bool is_right = kdl_matmul_pack_call(&both, queue, &a, sums, n, n) == KDL_UNSUPPORTED;
+  bool is_right = true;
   for (uint32_t i = 0; i < n * n; ++i)
-    is_right &= sums[i] == n + 2;
+    is_right &= sums[i] == 2 * n + 2;
   ++checks;
   failures += !is_right;
   printf("%-6s C += A B by the interface of CPUs\n", is_right ? "ok" : "FAILED");
   kdl_free(&buffer);
+  kdl_free(&packed);
   kdl_matmul_free_call(&both);
 }
 

@@ -121,4 +121,5 @@ INLINE uint32_t other_bytes(uint32_t tile) {
   (void)tile;
   return 0;
 }
+#include "pack.h"
 #include "tiles.h"

@@ -13,7 +13,7 @@
 #include "schedule.h"
 #include "store.h"
 
-enum { barrier_bytes = 256 }; /* of up to 15 stages, and a number that subgroups share */
+enum { barrier_bytes = 256 }; /* of up to 16 stages */
 
 /* The launch gives its size. */
 extern __attribute__((aligned(kdl_gpu_mma_panel_align))) __gpu_local uint8_t group_memory[];
@@ -85,7 +85,6 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
       staging + (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes(t.is_bulk);
   kdl_gpu_ring ring = {.full = (uint32_t)(uintptr_t)barriers, .stages = stage_count};
   ring.empty = ring.full + 8 * ring.stages;
-  __gpu_local uint32_t *seen = (__gpu_local uint32_t *)(barriers + 16 * stage_count);
   if (thread == 0) {
     for (uint32_t i = 0; i < ring.stages; ++i) {
       init_barrier(ring.full + 8 * i, full_arrivals(args, t));
@@ -103,6 +102,11 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
     microkernel_role(size, KDL_GPU_MMA_COPIES);
     ring.phase = 1;
     run_producers(args, t, ring, stages, thread, layout);
+    /* What threads stored into the ring is before what others store there after these barriers. */
+    if (t.is_bulk && parts_of(args, t) > 1 && args->cluster > 1 && !has_bulk_alone(args, t)) {
+      sync_cluster();
+      sync_cluster();
+    }
     return;
   }
   microkernel_role(size, KDL_GPU_MMA_MULTIPLIES);
@@ -122,9 +126,7 @@ INLINE void multiply_matrices(const kdl_grid_constant_matmul *args, int32_t size
                 t.subgroups_n, (int32_t)of_multiplying, layout);
     if (!t.is_bulk) /* computed anew, since the sums take all registers */
       w = work_of(args, t, opaque(number));
-    if (parts_of(args, t) > 1 &&
-        !(t.is_bulk ? add_parts_in_cluster(args, t, w, acc, stages, of_multiplying)
-                    : add_parts_in_memory(args, t, w, acc, seen, of_multiplying)))
+    if (parts_of(args, t) > 1 && !add_parts(args, t, w, acc, stages, of_multiplying))
       continue;
     store_tile(args, t, w, acc, staging, of_multiplying);
   }
@@ -167,4 +169,5 @@ INLINE uint32_t other_bytes(uint32_t tile) {
   return (uint32_t)KDL_GPU_MMA_SUBGROUPS(tile) * staging_bytes(KDL_GPU_MMA_IS_BULK(tile)) +
          barrier_bytes;
 }
+#include "pack.h"
 #include "tiles.h"

@@ -38,6 +38,7 @@ typedef struct {
   uint32_t row, column, batch;
   uint32_t first_step, last_step; /* along K, in stages */
   uint32_t tile, part;
+  uint32_t parts; /* of K */
 } work;
 
 INLINE uint32_t divide_up(uint32_t a, uint32_t b) {
@@ -63,7 +64,9 @@ INLINE tiling tiling_of(const kdl_grid_constant_matmul *args, uint32_t tile, int
   t.tiles_m = divide_up(args->m, (uint32_t)t.rows);
   t.tiles_n = divide_up(args->n, (uint32_t)t.columns);
   t.steps = divide_up(args->k, (uint32_t)t.depth);
-  t.work = t.tiles_m * t.tiles_n * args->batch * parts_of(args, t);
+  t.work = t.tiles_m * t.tiles_n * args->batch;
+  if (parts_of(args, t) > 1)
+    t.work = args->whole + (t.work - args->whole) * args->parts;
   return t;
 }
 
@@ -75,14 +78,17 @@ INLINE uint32_t work_step(void) {
   return __gpu_num_blocks(0);
 }
 
-/* Parts of K of a tile are neighbours, since they are added up when the last one is done. Tiles go
- * in bands of args->band rows of tiles, down and then to the right, so that groups that run at one
- * time share operands in L2. */
+/* The first tiles may be whole, and the others in parts. Parts of K of a tile are neighbours, since
+ * they are added up when the last one is done. Tiles go
+ * in bands of args->band rows of tiles, down and then to the right, and in every second band to the
+ * left, so that groups that run at one time share operands in L2. */
 INLINE work work_of(const kdl_grid_constant_matmul *args, tiling t, uint32_t number) {
-  work w = {.tile = number};
-  if (parts_of(args, t) > 1) { /* a division takes longer than a branch */
-    w.tile = number / args->parts;
-    w.part = number - w.tile * args->parts;
+  work w = {.tile = number, .parts = 1};
+  if (parts_of(args, t) > 1 && number >= args->whole) { /* a division takes longer than a branch */
+    const uint32_t of_divided = number - args->whole, tile = of_divided / args->parts;
+    w.tile = args->whole + tile;
+    w.part = of_divided - tile * args->parts;
+    w.parts = args->parts;
   }
   const uint32_t of_batch = t.tiles_m * t.tiles_n, of_band = args->band * t.tiles_n;
   w.batch = w.tile < of_batch ? 0 : w.tile / of_batch;
@@ -92,9 +98,9 @@ INLINE work work_of(const kdl_grid_constant_matmul *args, tiling t, uint32_t num
   const uint32_t first = band * args->band;
   const uint32_t height = t.tiles_m - first < args->band ? t.tiles_m - first : args->band;
   w.row = (first + in_band % height) * (uint32_t)t.rows;
-  w.column = in_band / height * (uint32_t)t.columns;
-  const uint32_t of_part =
-      parts_of(args, t) > 1 ? divide_up(t.steps, opaque(args->parts)) : t.steps;
+  const uint32_t across = in_band / height;
+  w.column = (band % 2 ? t.tiles_n - 1 - across : across) * (uint32_t)t.columns;
+  const uint32_t of_part = w.parts > 1 ? divide_up(t.steps, opaque(w.parts)) : t.steps;
   w.first_step = w.part * of_part < t.steps ? w.part * of_part : t.steps;
   w.last_step = w.first_step + of_part < t.steps ? w.first_step + of_part : t.steps;
   return w;

@@ -114,7 +114,7 @@ INLINE void end_bulk(void) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* With an epilogue, to any strides, and on any device                                          */
+/* With an epilogue                                                                             */
 
 INLINE float gelu(float x) { /* x / (1 + exp(-2 z)), with tanh's argument z */
   float z = 0.7978845608f * (x + 0.044715f * x * x * x);
@@ -129,6 +129,88 @@ INLINE uint32_t load_value(uint64_t address, uint32_t bytes) {
 INLINE float as_float(uint32_t value, uint32_t bits) {
   return value == GPU_F32 ? kdl_f32_bits(bits) : unpack(value, (uint16_t)bits);
 }
+
+/* The results of four fragments, in the place of their sums: as they are, or of two bytes each as
+ * pairs in the first half. One thing after the other is done for all of them, so that there is one
+ * branch for each. */
+INLINE void finish_four(const kdl_grid_constant_matmul *args, const place *at, acc_type *acc,
+                        uint32_t row, uint32_t column) {
+  const int is_integer = args->value == GPU_S32;
+  uint32_t bits[16];
+  float values[16];
+  __builtin_memcpy(bits, acc, sizeof bits);
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < 16; ++i)
+    values[i] = (acc_is_integer ? (float)(int32_t)bits[i] : kdl_f32_bits(bits[i])) * args->scale;
+  column += 2 * (at->lane % 4);
+  row += at->lane / 4;
+  if (args->bias) {
+#pragma clang loop unroll(full)
+    for (uint32_t i = 0; i < 8; ++i) {
+      const uint32_t at_column = column + i / 2 * 8 + i % 2, first = i / 2 * 4 + i % 2;
+      if (at_column < args->n) {
+        const float bias = ((const __gpu_global float *)args->bias)[at_column];
+        values[first] += bias;
+        values[first + 2] += bias;
+      }
+    }
+  }
+  if (args->residual.address) {
+#pragma clang loop unroll(full)
+    for (uint32_t i = 0; i < 16; ++i) {
+      const uint32_t at_row = row + i / 2 % 2 * 8, at_column = column + i / 4 * 8 + i % 2;
+      if (at_row < args->m && at_column < args->n) {
+        const uint32_t before = load_value(
+            address_in(&args->residual, at->residual, at_row, at_column, at->value_bytes),
+            at->value_bytes);
+        bits[i] += before; /* of integers */
+        values[i] += as_float(args->value, before);
+      }
+    }
+  }
+  if (args->activation == GPU_RELU) {
+#pragma clang loop unroll(full)
+    for (uint32_t i = 0; i < 16; ++i)
+      values[i] = values[i] < 0.0f ? 0.0f : values[i]; /* NaN stays */
+  } else if (args->activation == GPU_GELU) {
+#pragma clang loop unroll(full)
+    for (uint32_t i = 0; i < 16; ++i)
+      values[i] = gelu(values[i]);
+  }
+  if (at->value_bytes == 2) {
+#pragma clang loop unroll(full)
+    for (uint32_t i = 0; i < 8; ++i)
+      bits[i] = pack(args->value, values[2 * i], values[2 * i + 1]);
+  } else if (!is_integer) {
+    __builtin_memcpy(bits, values, sizeof bits);
+  }
+  __builtin_memcpy(acc, bits, sizeof bits);
+}
+
+/* Asks for the bias of some columns, 32 of each lane: all of it is there after one wait. */
+INLINE void prefetch_bias(const kdl_grid_constant_matmul *args, uint32_t lane, uint32_t column,
+                          uint32_t columns) {
+  const uint32_t mine = column + 32 * lane;
+  if (args->bias && 32 * lane < columns && mine < args->n)
+    __asm__ volatile("prefetch.global.L1 [%0];" ::"l"(args->bias + 4 * (uint64_t)mine) : "memory");
+}
+
+/* Pairs of four fragments, as the left or right half of lines. */
+INLINE void stage_half(const place *at, const acc_type *acc, uint32_t half) {
+  uint32_t pairs[8];
+  __builtin_memcpy(pairs, acc, sizeof pairs);
+#pragma clang loop unroll(full)
+  for (uint32_t j = 0; j < 2; ++j)
+    __asm__ volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                         (uint32_t)(uintptr_t)staged(at->staging, at->lane % 16,
+                                                     64 * half + 16 * (2 * j + at->lane / 16))),
+                     "r"(pairs[4 * j]), "r"(pairs[4 * j + 1]), "r"(pairs[4 * j + 2]),
+                     "r"(pairs[4 * j + 3])
+                     : "memory");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* With an epilogue, to any strides, and on any device                                          */
 
 /* The bits of a value of the result, from those of its sum. */
 INLINE uint32_t finish_value(const kdl_grid_constant_matmul *args, const place *at, uint32_t sum,
@@ -209,6 +291,32 @@ INLINE void store_fragments(const kdl_grid_constant_matmul *args, place at, cons
   }
 }
 
+/* With an epilogue, which is in the code once, too. */
+INLINE void finish_fragments_bulk(const kdl_grid_constant_matmul *args, place at, acc_type *acc,
+                                  int32_t fragments, uint32_t row, uint32_t column,
+                                  uint32_t batch) {
+  const uint32_t is_short = at.value_bytes == 2;
+  __gpu_local uint8_t *first = at.staging;
+  prefetch_bias(args, at.lane, column, 8 * (uint32_t)fragments);
+#pragma clang loop unroll(disable)
+  for (uint32_t j = 0; j < (uint32_t)fragments; j += 4) {
+    const uint32_t half = is_short ? j / 4 % 2 : 0, line = is_short ? j / 8 : j / 4;
+    at.staging = first + line % 2 * lines_bytes;
+    finish_four(args, &at, acc, row, column + 8 * j);
+    if (!half)
+      begin_bulk(&at, j == 0);
+    if (is_short)
+      stage_half(&at, acc, half);
+    else
+      stage(&at, acc);
+    if (!is_short || half)
+      store_bulk(args, &at, row, column + 8 * (j - 4 * half), batch);
+#pragma clang loop unroll(full)
+    for (int32_t i = 0; i < 4 * fragments - 16; ++i)
+      acc[i] = acc[i + 16];
+  }
+}
+
 INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, acc_type *acc,
                        __gpu_local uint8_t *staging, uint32_t number) {
   const uint32_t subgroup = opaque(number);
@@ -226,8 +334,11 @@ INLINE void store_tile(const kdl_grid_constant_matmul *args, tiling t, work w, a
     const uint32_t row = w.row + 16 * ((uint32_t)i * (uint32_t)t.subgroups_m + at_m);
     const uint32_t column = w.column + 8 * at_n * (uint32_t)t.intrinsics_n;
     acc_type *d = acc + 4 * i * t.intrinsics_n;
-    if (t.is_plain || (t.is_bulk && (args->flags & GPU_RESULT_BULK)))
+    const uint32_t flags = args->flags & (GPU_RESULT_BULK | GPU_EPILOGUE);
+    if (t.is_plain || (t.is_bulk && flags == GPU_RESULT_BULK))
       store_fragments(args, at, d, t.intrinsics_n, row, column, w.batch);
+    else if (t.is_bulk && flags == (GPU_RESULT_BULK | GPU_EPILOGUE))
+      finish_fragments_bulk(args, at, d, t.intrinsics_n, row, column, w.batch);
     else
       finish_fragments(args, &at, d, t.intrinsics_n, row, column);
   }

@@ -57,6 +57,37 @@ static void parts_without_clusters_need_a_workspace(void **state) {
   assert_int_equal(gpu_plan(&h200, plain, &problem).rows, 0);
 }
 
+static void last_tiles_are_divided(void **state) {
+  (void)state;
+  kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(512, 10240, 8192);
+  assert_int_equal(gpu_plan(&h200, tiles, &problem).whole, 0);
+  problem.workspace.size = 64 << 20;
+  kdl_matmul_gpu_plan plan = gpu_plan(&h200, tiles, &problem);
+  assert_true(plan.parts > 1 && plan.whole % 132 == 0 && plan.whole > 0);
+  assert_int_equal(plan.groups, 132);
+  assert_int_equal(plan.cluster, 1);
+  problem.workspace.size = plan.workspace;
+  assert_int_equal(gpu_plan(&h200, tiles, &problem).whole, plan.whole);
+}
+
+static void tiles_of_one_time_are_a_square(void **state) {
+  (void)state;
+  assert_int_equal(gpu_band(&h200, &tiles[0], 8192), 16); /* 16 by 8 of 128 by 256 */
+  assert_int_equal(gpu_band(&h200, &tiles[0], 300), 3);
+  assert_int_equal(gpu_band(&h200, &tiles[0], 0), 0);
+}
+
+static void launches_begin_early(void **state) {
+  (void)state;
+  kdl_matmul_gpu_plan plan = {.parts = 1, .groups = 64};
+  assert_true(gpu_begins_early(&h200, &tiles[5], 64, &plan));
+  plan.groups = 96; /* some would wait for room */
+  assert_false(gpu_begins_early(&h200, &tiles[5], 96, &plan));
+  plan.groups = 132;
+  assert_true(gpu_begins_early(&h200, &tiles[5], 132, &plan));
+  assert_false(gpu_begins_early(&h200, &tiles[5], 133, &plan)); /* a group has two tiles */
+}
+
 static void a_choice_overrides(void **state) {
   (void)state;
   static const kdl_matmul_gpu_choice table[] = {{4096, 4096, 512, 0, 3, 1}, {4096, 0, 0, 0, 2, 1}};
@@ -119,6 +150,9 @@ int main(void) {
       cmocka_unit_test(large_shapes_get_the_largest_tile),
       cmocka_unit_test(small_shapes_are_spread),
       cmocka_unit_test(parts_without_clusters_need_a_workspace),
+      cmocka_unit_test(last_tiles_are_divided),
+      cmocka_unit_test(tiles_of_one_time_are_a_square),
+      cmocka_unit_test(launches_begin_early),
       cmocka_unit_test(a_choice_overrides),
       cmocka_unit_test(what_cannot_be_is_refused),
       cmocka_unit_test(tiles_that_cannot_be_launched_are_left_out),

@@ -3,7 +3,7 @@
  * the inline ones. Their results are tested from Python: python/tests/test_matmul.py. */
 #include "launch_support.h"
 
-#include <kdl/matmul.h>
+#include <kdl/matmul_gpu.h>
 
 static kdl_matmul nothing(void) {
   kdl_matmul matmul = {.type = KDL_MATMUL_F32_F32, .threads = 1};
@@ -56,7 +56,8 @@ static void sizes_are_those_of_the_inline_function(void **state) {
       for (uint32_t k = 0; k < 200; k += 7)
         assert_int_equal(kdl_matmul_packed_size_call((kdl_matmul_type)type, n, k),
                          kdl_matmul_packed_size((kdl_matmul_type)type, n, k));
-  assert_int_equal(kdl_matmul_packed_size_call((kdl_matmul_type)4, 16, 16), 0);
+  assert_int_equal(kdl_matmul_packed_size_call(KDL_MATMUL_F32_E4M3, 16, 33), 16 * 64);
+  assert_int_equal(kdl_matmul_packed_size_call((kdl_matmul_type)6, 16, 16), 0);
   assert_int_equal(kdl_matmul_packed_size_call(KDL_MATMUL_F32_F32, UINT32_MAX, UINT32_MAX), 0);
 }
 

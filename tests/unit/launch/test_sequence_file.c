@@ -379,11 +379,13 @@ static void what_a_file_cannot_carry_is_named(void **state) {
   assert_ok(kdl_sequence_while(sequence, kdl_operand_buffer(buffer)));
   assert_ok(kdl_sequence_end_while(sequence));
   refuse_to_save(sequence, "node 0: loop: found a buffer");
-  const kdl_launch_desc grid = kdl_grid(1, 1, 1);
+  kdl_launch_desc grid = kdl_grid(1, 1, 1);
+  grid.flags = KDL_LAUNCH_EARLY; /* a sequence orders its launches itself */
   sequence = created_sequence();
   assert_ok(kdl_sequence_add_buffer(sequence, "x", 4, &slot));
   args[0] = kdl_operand_slot(slot);
   assert_ok(kdl_sequence_launch(sequence, mark, &grid, args, 2));
+  assert_int_equal(sequence->recording.nodes[0].of.launch.desc.flags, 0);
   sequence->recording.nodes[0].of.launch.desc.flags = 8; /* of which no reader knows */
   sequence->is_finished = true;
   assert_refused(kdl_sequence_save_memory(sequence, NULL, &data, &size), KDL_UNSUPPORTED,

@@ -31,7 +31,7 @@ const cli_command cli_command_merge = {
 const cli_command cli_command_thin = {
     .name = "thin",
     .usage = "kdl thin FILE [--for=DEVICE,...]... [--keep=SELECT]... [--strip-to=SELECT]... "
-             "[--keep-ptx] [--compress] [--sparse] (-o OUT | --in-place | --dry-run) "
+             "[--only=LIST] [--keep-ptx] [--compress] [--sparse] (-o OUT | --in-place | --dry-run) "
              "[--format=VERSION] [--verbose] [--json]",
     .summary = "remove images from a file that devices do not need",
     .details =
@@ -55,6 +55,9 @@ const cli_command cli_command_thin = {
             {"strip-to", 0, CLI_MANY, "SELECT",
              "of the images that would stay, keep only those that this SELECT matches; may be "
              "repeated"},
+            {"only", 0, CLI_ONCE, "LIST",
+             "of the images that would stay, remove those without a kernel that is named in this "
+             "file, one name per line, as 'kdl trace --launched' writes it; '-' is standard input"},
             {"keep-ptx", 0, CLI_FLAG, NULL,
              "also keep PTX in addition to machine code, and the newest for future devices"},
             {"output", 'o', CLI_ONCE, "OUT",
@@ -147,10 +150,11 @@ const cli_command cli_command_pull = {
 
 const cli_command cli_command_check = {
     .name = "check",
-    .usage = "kdl check PATH... [--device=DEVICE]... [--strict] [--verbose] [--kernels] "
-             "[--demangle] [--json] [-o FILE]\n"
-             "kdl check --process=PID [OPTION...]\n"
-             "kdl check [OPTION...] -- PROGRAM [ARG...]",
+    .usage =
+        "kdl check PATH... [--device=DEVICE]... [--only=LIST] [--strict] [--verbose] [--kernels] "
+        "[--demangle] [--json] [-o FILE]\n"
+        "kdl check --process=PID [OPTION...]\n"
+        "kdl check [OPTION...] -- PROGRAM [ARG...]",
     .summary = "report which libraries below some paths run on a device, and why not",
     .details =
         "PATH is a file, a folder or an archive (a wheel, zip, tar). Each package with device "
@@ -170,6 +174,9 @@ const cli_command cli_command_check = {
              "as for 'kdl explain'; may be repeated; default: every device of this machine"},
             {"process", 'p', CLI_MANY, "PID",
              "check the files that a process has mapped; may be repeated"},
+            {"only", 0, CLI_ONCE, "LIST",
+             "check only the kernels that are named in this file, one name per line, as 'kdl trace "
+             "--launched' writes it"},
             {"strict", 0, CLI_FLAG, NULL,
              "also count kernels that do not run in libraries that are built for the device"},
             {"verbose", 'v', CLI_FLAG, NULL, "list the libraries, and why they do not run"},

@@ -152,6 +152,11 @@ void kdl_inventory_destroy(kdl_inventory *inventory);
 /* The distinct names of kernels, in the order of first occurrence. */
 size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **out_names);
 
+/* Removes the kernels for which `wants` returns false, and images without any of the others that
+ * can be read. */
+typedef bool kdl_wants_kernel(void *user, kdl_string kernel);
+void kdl_inventory_restrict(kdl_inventory *inventory, kdl_wants_kernel *wants, void *user);
+
 typedef struct kdl_coverage {
   size_t modules; /* with images to run; input of a device linker counts only if there is nothing
                      else */

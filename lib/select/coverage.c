@@ -258,6 +258,19 @@ size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **
   return inventory->name_count;
 }
 
+void kdl_inventory_restrict(kdl_inventory *inventory, kdl_wants_kernel *wants, void *user) {
+  for (size_t i = 0; i < kdl_catalog_count(inventory->catalog); ++i) {
+    inventory_image *image = &inventory->images[i];
+    size_t kept = 0;
+    for (size_t k = image->first; k < image->first + image->count; ++k) {
+      if (wants(user, inventory->names[inventory->entries[k].kernel]))
+        inventory->entries[image->first + kept++] = inventory->entries[k];
+    }
+    image->count = kept;
+    image->is_runnable = image->is_runnable && (kept || image->unreadable);
+  }
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Verdicts                                                                                     */
 

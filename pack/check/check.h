@@ -12,6 +12,7 @@
 #include "lib/inspect/ranking.h"
 #include "tools/common/demangle.h"
 #include "tools/common/images/device_options.h"
+#include "tools/common/images/kernel_list.h"
 #include "tools/common/memory.h"
 #include "tools/common/options.h"
 #include "tools/common/text.h"
@@ -125,6 +126,7 @@ typedef struct check {
   cli_devices devices;
   kdl_select_opts opts;
   bool all_names, as_json, is_strict, is_verbose;
+  cli_kernel_list *only;    /* or NULL */
   cli_demangler *demangler; /* or NULL */
   check_operand *operands;
   size_t operand_count;

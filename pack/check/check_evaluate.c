@@ -225,6 +225,10 @@ static kdl_status evaluate_with_inventory(check *c, kdl_library *lib,
   return KDL_OK;
 }
 
+static bool is_listed(void *user, kdl_string kernel) {
+  return cli_kernel_list_find(user, kernel);
+}
+
 static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_file *file,
                                      const char *member, const char *package) {
   kdl_catalog *catalog;
@@ -233,9 +237,11 @@ static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_fil
   if (!has_device_code(lib, catalog))
     return KDL_OK;
   KDL_TRY(kdl_inventory_create(catalog, &inventory));
-  kdl_status status = is_for_linking(lib, catalog, inventory, file->is_operand)
-                          ? KDL_OK
-                          : evaluate_with_inventory(c, lib, inventory, file, member, package);
+  bool is_linked = is_for_linking(lib, catalog, inventory, file->is_operand);
+  if (c->only)
+    kdl_inventory_restrict(inventory, is_listed, c->only);
+  kdl_status status =
+      is_linked ? KDL_OK : evaluate_with_inventory(c, lib, inventory, file, member, package);
   kdl_inventory_destroy(inventory);
   return status;
 }

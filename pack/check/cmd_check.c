@@ -185,6 +185,8 @@ static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
     return kdl_fail(KDL_BAD_CALL,
                     "missing operand: use PATH..., --process=PID or -- PROGRAM [ARG...]");
   KDL_TRY(cli_selection_options(args, &c->opts));
+  if (c->only)
+    KDL_TRY(cli_kernel_list_read(cli_args_value(args, "only"), c->only));
   KDL_TRY(parse_check_devices(args, &c->devices));
   KDL_TRY(read_processes(args, c));
   if (has_program(args))
@@ -195,6 +197,8 @@ static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
     cli_warning("the program or one of its children must not be looked at: it has other rights");
   KDL_TRY(find_libraries(args, c, &failed));
   KDL_TRY(print_to_output(args, c));
+  if (c->only)
+    cli_kernel_list_warn(c->only, "no file that was read", c->all_names);
   *out_code = code                         ? code
               : check_any_fails(c)         ? CLI_EXIT_NO_MATCH
               : failed || c->is_incomplete ? CLI_EXIT_BAD_INPUT
@@ -208,12 +212,15 @@ int cli_run_check(const cli_args *args) {
              .is_strict = cli_args_has(args, "strict"),
              .is_verbose = cli_args_has(args, "verbose") || cli_args_has(args, "kernels"),
              .lock = PTHREAD_MUTEX_INITIALIZER};
+  cli_kernel_list only = {.count = 0};
+  c.only = cli_args_has(args, "only") ? &only : NULL;
   int code = CLI_EXIT_SUCCESS;
   kdl_status status = run_check(args, &c, &code);
   if (status != KDL_OK) {
     int failure = cli_report_status(status);
     code = code ? code : failure; /* that of a program that cannot be run */
   }
+  cli_kernel_list_free(&only);
   cli_demangler_stop(c.demangler);
   cli_devices_free(&c.devices);
   free(c.operands);

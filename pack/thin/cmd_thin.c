@@ -22,9 +22,10 @@ static kdl_status parse_output_option(const cli_args *args, const char **out_out
     return kdl_fail(KDL_BAD_CALL, "-o OUT and --in-place exclude each other: use one of them");
   if (!in_place && !output && !is_dry)
     return kdl_fail(KDL_BAD_CALL, "missing output: use -o OUT, --in-place or --dry-run");
-  if (!cli_args_has(args, "keep") && !cli_args_has(args, "for") && !cli_args_has(args, "strip-to"))
-    return kdl_fail(KDL_BAD_CALL,
-                    "missing images: use --keep=SELECT, --strip-to=SELECT or --for=DEVICE");
+  if (!cli_args_has(args, "keep") && !cli_args_has(args, "for") &&
+      !cli_args_has(args, "strip-to") && !cli_args_has(args, "only"))
+    return kdl_fail(KDL_BAD_CALL, "missing images: use --keep=SELECT, --strip-to=SELECT, "
+                                  "--for=DEVICE or --only=LIST");
   if (in_place && strcmp(args->operands[0], "-") == 0)
     return kdl_fail(KDL_BAD_CALL, "--in-place cannot be used with standard input: use a file");
   if (cli_args_has(args, "json") && output && !is_dry && strcmp(output, "-") == 0)
@@ -46,13 +47,14 @@ static kdl_status reject_in_place_options(const cli_args *args) {
 }
 
 /* By the kind of the file: thins it in place, or packs the images into an OffloadBinary. */
-static kdl_status thin_opened(const cli_args *args, thin_source *source, const char *output) {
+static kdl_status thin_opened(const cli_args *args, thin_source *source, cli_kernel_list *only,
+                              const char *output) {
   thin_kind kind = thin_sniff(source->bytes.data, source->bytes.size);
   bool has_format = cli_args_has(args, "format");
   if (!has_format && kind == THIN_KIND_ZIP)
-    return thin_zip_in_place(args, source, output);
+    return thin_zip_in_place(args, source, only, output);
   if (!has_format && kind != THIN_KIND_OTHER && kind != THIN_KIND_OFFLOAD)
-    return thin_in_place(args, source, output);
+    return thin_in_place(args, source, only, output);
   if (cli_args_has(args, "in-place") && kind != THIN_KIND_OFFLOAD)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: found a kind of file that is not rewritten in place, expected an ELF "
@@ -60,19 +62,20 @@ static kdl_status thin_opened(const cli_args *args, thin_source *source, const c
                     "OffloadBinary",
                     source->name);
   KDL_TRY(reject_in_place_options(args));
-  return thin_repack(args, source, output);
+  return thin_repack(args, source, only, output);
 }
 
 /* If another file takes the name of one that is thinned in place, as when a second process thins it
  * too, starts again with the new file. */
-static kdl_status thin_retry_if_replaced(const cli_args *args, const char *output) {
+static kdl_status thin_retry_if_replaced(const cli_args *args, cli_kernel_list *only,
+                                         const char *output) {
   enum { most_tries = 100 };
   bool is_gone = true;
   kdl_status status = KDL_OK;
   for (int tries = 0; is_gone && tries < most_tries; ++tries) {
     thin_source source;
     KDL_TRY(thin_source_open(args->operands[0], &source));
-    status = thin_opened(args, &source, output);
+    status = thin_opened(args, &source, only, output);
     is_gone =
         status == KDL_IO && cli_args_has(args, "in-place") && thin_source_is_replaced(&source);
     thin_source_close(&source);
@@ -105,7 +108,14 @@ static kdl_status thin_command_input(const cli_args *args) {
                     "--in-place and --format exclude each other: use one of them: a file "
                     "stays what it is in place");
   KDL_TRY(output_path_in_folder(args, output, &in_folder));
-  kdl_status status = thin_retry_if_replaced(args, in_folder ? in_folder : output);
+  cli_kernel_list list = {.count = 0};
+  const char *only = cli_args_value(args, "only");
+  kdl_status status = only ? cli_kernel_list_read(only, &list) : KDL_OK;
+  if (status == KDL_OK)
+    status = thin_retry_if_replaced(args, only ? &list : NULL, in_folder ? in_folder : output);
+  if (status == KDL_OK && only)
+    cli_kernel_list_warn(&list, "no image that stays", cli_args_has(args, "verbose"));
+  cli_kernel_list_free(&list);
   free(in_folder);
   return status;
 }

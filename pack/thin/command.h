@@ -5,17 +5,22 @@
 
 #include "pack/thin/source.h"
 #include "pack/thin/thin.h"
+#include "tools/common/images/kernel_list.h"
 #include "tools/common/json.h"
 #include "tools/common/options.h"
 
-/* Writes the same kind of file. `output` is NULL for a dry run. */
-kdl_status thin_in_place(const cli_args *args, const thin_source *source, const char *output);
+/* Writes the same kind of file. `only` has the kernels of --only, or is NULL; `output` is NULL for
+ * a dry run. */
+kdl_status thin_in_place(const cli_args *args, const thin_source *source, cli_kernel_list *only,
+                         const char *output);
 
 /* The same for the members of a zip archive. */
-kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, const char *output);
+kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, cli_kernel_list *only,
+                             const char *output);
 
 /* Packs the images into a new OffloadBinary; takes the bytes of a pipe from *source. */
-kdl_status thin_repack(const cli_args *args, thin_source *source, const char *output);
+kdl_status thin_repack(const cli_args *args, thin_source *source, cli_kernel_list *only,
+                       const char *output);
 
 /* Writes a thinned file to `output`, unless that is NULL: completely, and only if the new file can
  * be read and the source has not changed. In place, nothing is written if nothing changed. The

@@ -142,7 +142,8 @@ static thin_selection keep_all(const thin_input *input) {
   return selection;
 }
 
-kdl_status thin_in_place(const cli_args *args, const thin_source *source, const char *output) {
+kdl_status thin_in_place(const cli_args *args, const thin_source *source, cli_kernel_list *only,
+                         const char *output) {
   const cli_bytes *bytes = &source->bytes;
   cli_devices devices = {.count = 0};
   thin_selection selection = {.count = 0};
@@ -153,6 +154,7 @@ kdl_status thin_in_place(const cli_args *args, const thin_source *source, const 
   kdl_status status = cli_devices_given(args, "for", ',', &devices);
   thin_rules rules = {.devices = &devices,
                       .args = args,
+                      .only = only,
                       .keep_ptx = cli_args_has(args, "keep-ptx"),
                       .compress = cli_args_has(args, "compress"),
                       .explain = cli_args_has(args, "verbose") || cli_args_has(args, "json")};
@@ -160,6 +162,8 @@ kdl_status thin_in_place(const cli_args *args, const thin_source *source, const 
     status = thin_select_images(&rules, input.lib, source->name, &selection);
   else if (status == KDL_OK)
     selection = keep_all(&input);
+  if (status == KDL_OK && thin_has_device_code(&input))
+    status = thin_check_only(&rules, source->name);
   if (status == KDL_OK)
     status = thin_opened_in_place(args, source, &input, &selection, output);
   thin_selection_free(&selection);

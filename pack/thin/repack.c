@@ -6,6 +6,7 @@
 #include "pack/thin/command.h"
 #include "support/base/error.h"
 #include "tools/common/images/keep_for_devices.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/common/images/select.h"
 #include "tools/common/input.h"
@@ -73,7 +74,7 @@ static kdl_status keep_unknown(const cli_input *input, bool *kept) {
 /* What --keep names and what --for needs, or both. */
 static kdl_status select_for_repack(const cli_args *args, repack_state *work) {
   const cli_input *input = work->input;
-  if (cli_args_has(args, "keep")) {
+  if (cli_args_has(args, "keep") || !cli_args_has(args, "for")) { /* with --only alone, all */
     KDL_TRY(cli_select_images(args, "keep", input->lib, input->name, &work->chosen));
   } else {
     work->chosen = xcalloc(kdl_image_count(input->lib), sizeof *work->chosen);
@@ -83,6 +84,30 @@ static kdl_status select_for_repack(const cli_args *args, repack_state *work) {
   KDL_TRY(keep_unknown(input, work->chosen));
   return cli_keep_for_devices(args, input, work->verbose || work->why ? save_reason : NULL, work,
                               work->chosen);
+}
+
+/* Drops images that hold kernels, but none of the list. */
+static kdl_status drop_unlisted(repack_state *work, cli_kernel_list *only) {
+  const kdl_stored_image *images = cli_stored_images(work->input->lib);
+  kdl_catalog *catalog;
+  KDL_TRY(kdl_library_catalog(work->input->lib, &catalog));
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    size_t count = 0, found = 0;
+    /* The images of a container decide about it. */
+    if (cli_image_kind_is_container(images[i].kind) && !images[i].problem)
+      work->chosen[i] = false;
+    const kdl_string *names = work->chosen[i] ? kdl_catalog_kernels(catalog, i, &count) : NULL;
+    for (size_t k = 0; k < count; ++k)
+      found += cli_kernel_list_find(only, names[k]);
+    if (count && !found) {
+      work->chosen[i] = false;
+      if (work->why)
+        free(work->why[i]);
+      save_reason(work, i, "--only names none of its kernels");
+    }
+  }
+  thin_rules rules = {.only = only};
+  return thin_check_only(&rules, work->input->name);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -133,7 +158,8 @@ static kdl_status print_counts(const repack_state *work) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static kdl_status repack_opened(const cli_args *args, const cli_input *input, const char *output) {
+static kdl_status repack_opened(const cli_args *args, const cli_input *input, cli_kernel_list *only,
+                                const char *output) {
   int format;
   bool as_json = cli_args_has(args, "json");
   size_t count = kdl_image_count(input->lib);
@@ -143,6 +169,8 @@ static kdl_status repack_opened(const cli_args *args, const cli_input *input, co
   work.why = as_json ? xcalloc(count, sizeof *work.why) : NULL;
   if (status == KDL_OK)
     status = select_for_repack(args, &work);
+  if (status == KDL_OK && only)
+    status = drop_unlisted(&work, only);
   if (status == KDL_OK) {
     keep_outermost(input->lib, work.chosen);
     status = output ? write_chosen(input, work.chosen, format, output) : KDL_OK;
@@ -158,11 +186,12 @@ static kdl_status repack_opened(const cli_args *args, const cli_input *input, co
   return status;
 }
 
-kdl_status thin_repack(const cli_args *args, thin_source *source, const char *output) {
+kdl_status thin_repack(const cli_args *args, thin_source *source, cli_kernel_list *only,
+                       const char *output) {
   cli_input input;
   KDL_TRY(source->fd >= 0 ? cli_input_open(source->path, &input)
                           : cli_input_take(source->path, &source->bytes, &input));
-  kdl_status status = repack_opened(args, &input, output);
+  kdl_status status = repack_opened(args, &input, only, output);
   cli_input_close(&input);
   return status;
 }

@@ -329,6 +329,45 @@ static kdl_status select_by_patterns(const thin_rules *rules, const char *option
   return KDL_OK;
 }
 
+/* Removes images that hold kernels, but none of the list. Input of a linker may be needed for its
+ * functions, and an image that cannot be read for anything. */
+static kdl_status select_by_kernels(const thin_rules *rules, thin_selection *selection) {
+  const kdl_stored_image *images = cli_stored_images(selection->lib);
+  bool is_alone = rules->devices->count == 0 && !cli_args_has(rules->args, "keep") &&
+                  !cli_args_has(rules->args, "strip-to");
+  kdl_catalog *catalog;
+  KDL_TRY(kdl_library_catalog(selection->lib, &catalog));
+  for (size_t i = 0; i < selection->count; ++i) {
+    if (is_alone)
+      selection->kept[i] = !cli_image_kind_is_container(images[i].kind) || images[i].problem;
+    if (!selection->kept[i])
+      continue;
+    size_t count = 0, found = 0;
+    const kdl_string *names = kdl_catalog_kernels(catalog, i, &count);
+    for (size_t k = 0; k < count; ++k)
+      found += cli_kernel_list_find(rules->only, names[k]);
+    bool is_linked = images[i].is_link_input || images[i].kind == KDL_IMAGE_LTOIR;
+    if (count && !found && !is_linked) {
+      selection->kept[i] = false;
+      selection->why[i] = "--only names none of its kernels";
+    } else if (is_alone) {
+      selection->why[i] = found       ? "--only names one of its kernels"
+                          : is_linked ? "a linker may need it"
+                                      : "it has no kernels that can be read";
+    }
+  }
+  if (kdl_catalog_memory_failures(catalog))
+    cli_out_of_memory();
+  return KDL_OK;
+}
+
+kdl_status thin_check_only(const thin_rules *rules, const char *name) {
+  if (!rules->only || cli_kernel_list_found_any(rules->only))
+    return KDL_OK;
+  return kdl_fail(KDL_NO_MATCH, "%s: no image that would stay holds a kernel of %s", name,
+                  rules->only->path);
+}
+
 /* A SELECT that names a container also names its images; a container is kept if one of its images
  * is. Nested images come after their container in the list. */
 static void propagate_to_containers(thin_selection *selection) {
@@ -358,6 +397,8 @@ kdl_status thin_select_images(const thin_rules *rules, kdl_library *lib, const c
     status = select_by_patterns(rules, "keep", name, out_selection);
   if (status == KDL_OK)
     status = select_by_patterns(rules, "strip-to", name, out_selection);
+  if (status == KDL_OK && rules->only)
+    status = select_by_kernels(rules, out_selection);
   if (status == KDL_OK)
     propagate_to_containers(out_selection);
   free(c.modules);

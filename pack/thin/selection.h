@@ -19,6 +19,7 @@
 
 #include "lib/inspect/codec.h"
 #include "tools/common/images/device_options.h"
+#include "tools/common/images/kernel_list.h"
 #include "tools/common/memory.h"
 #include "tools/common/options.h"
 
@@ -31,6 +32,7 @@
 typedef struct thin_rules {
   const cli_devices *devices; /* --for; none: --keep or --strip-to select */
   const cli_args *args;       /* --keep=SELECT adds images, --strip-to=SELECT removes all others */
+  cli_kernel_list *only;      /* --only: of these kernels; NULL: of any */
   bool keep_ptx;              /* keep PTX behind machine code, and the newest for future devices */
   bool explain;               /* give a reason for each image */
   bool compress;              /* store the remaining images compressed */
@@ -56,6 +58,8 @@ typedef struct thin_selection {
  * matches nothing. The caller frees *out_choice, also after a failure. */
 kdl_status thin_select_images(const thin_rules *rules, kdl_library *lib, const char *name,
                               thin_selection *out_selection);
+/* KDL_NO_MATCH where --only names no kernel of what stays. */
+kdl_status thin_check_only(const thin_rules *rules, const char *name);
 void thin_selection_free(thin_selection *selection);
 
 #endif

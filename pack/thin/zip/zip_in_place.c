@@ -89,6 +89,8 @@ static kdl_status thin_opened_zip(const cli_args *args, const thin_source *sourc
   if (status == KDL_OK && list.count == 0)
     status = kdl_fail(KDL_NO_MATCH, "%s: found no member with device code", input->name);
   if (status == KDL_OK)
+    status = thin_check_only(rules, input->name);
+  if (status == KDL_OK)
     status = thin_save(args, source, input, &out, &report, output);
   if (status == KDL_OK && cli_args_has(args, "json"))
     status = print_zip_json(input, &list, &report, output);
@@ -105,7 +107,8 @@ static kdl_status thin_opened_zip(const cli_args *args, const thin_source *sourc
   return status;
 }
 
-kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, const char *output) {
+kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, cli_kernel_list *only,
+                             const char *output) {
   cli_devices devices = {.count = 0};
   thin_input input = {.data = source->bytes.data,
                       .size = source->bytes.size,
@@ -119,6 +122,7 @@ kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, co
   kdl_status status = cli_devices_given(args, "for", ',', &devices);
   thin_rules rules = {.devices = &devices,
                       .args = args,
+                      .only = only,
                       .keep_ptx = cli_args_has(args, "keep-ptx"),
                       .compress = cli_args_has(args, "compress")};
   if (status == KDL_OK)

@@ -169,16 +169,21 @@ const cli_command cli_command_run = {
 
 const cli_command cli_command_trace = {
     .name = "trace",
-    .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] -- PROGRAM [ARG...]\n"
+    .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] [--launched=FILE] [--json=FILE] -- "
+             "PROGRAM [ARG...]\n"
              "kdl trace report TRACE [--folded=FILE] [--json=FILE] [--html=FILE]\n"
              "kdl trace fold TRACE [-o FILE]",
-    .summary = "trace every dispatch of a program, and summarize a trace",
+    .summary = "trace what a program loads and launches, and summarize a trace",
     .details =
         "Runs PROGRAM, any program that uses libkdl, with KDL_TRACE set, and returns its exit "
         "code. The trace is written when the program ends; it opens in Perfetto and "
         "chrome://tracing. report prints the time of each phase, kernel and device; fold prints "
         "stacks for flame graphs. With '-' as one of report's files, standard output has nothing "
-        "else.",
+        "else.\n"
+        "Of a program of CUDA or HIP, which need not use libkdl, each module is printed as it is "
+        "loaded: its file and image, whether the driver compiled it, bytes and time; at the end, "
+        "the kernels that were launched. Where no image fits, 'kdl explain' follows. CUDA needs "
+        "libcupti.so, which is found next to the program's CUDA libraries or by KDL_CUPTI.",
     .actions = "report fold",
     .options =
         (const cli_option[]){
@@ -191,7 +196,11 @@ const cli_command cli_command_trace = {
              "are dropped and counted"},
             {"folded", 0, CLI_ONCE, "FILE",
              "report: write folded stacks, for FlameGraph and speedscope"},
-            {"json", 0, CLI_ONCE, "FILE", "report: write the tables as JSON"},
+            {"launched", 0, CLI_ONCE, "FILE",
+             "write the names of the kernels of CUDA or HIP that were launched, for --only of 'kdl "
+             "thin' and 'kdl check'"},
+            {"json", 0, CLI_ONCE, "FILE",
+             "write modules, failures and launches of CUDA and HIP as JSON; report: the tables"},
             {"html", 0, CLI_ONCE, "FILE",
              "report: write a page with the stacks drawn, that needs nothing else"},
             {.name = NULL},

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/inject/recording_format.h"
+#include "tools/kdl/trace/modules.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Lines                                                                                        */
+
+enum { most_fields = 10 };
+
+/* The fields of a line; those that are missing are "". */
+typedef struct {
+  const char *at[most_fields];
+} fields;
+
+static uint64_t number_at(const fields *line, size_t index) {
+  return strtoull(line->at[index], NULL, 10);
+}
+
+static const char *text_at(cli_recordings *recordings, const fields *line, size_t index) {
+  return xarena_string(&recordings->arena, line->at[index], strlen(line->at[index])).data;
+}
+
+#define ADD(recorded, list, one)                                                                   \
+  ((recorded)->list = xgrow((recorded)->list, (recorded)->one##_count, &(recorded)->one##_room, 8, \
+                            sizeof *(recorded)->list),                                             \
+   &(recorded)->list[(recorded)->one##_count++])
+
+static void read_load(cli_recordings *all, cli_recorded *to, const fields *line) {
+  *ADD(to, loads, load) = (cli_load){.number = (uint32_t)number_at(line, 1),
+                                     .function = text_at(all, line, 2),
+                                     .result = (int)number_at(line, 3),
+                                     .ns = number_at(line, 4),
+                                     .device = (uint32_t)number_at(line, 5),
+                                     .offset = number_at(line, 6),
+                                     .path = text_at(all, line, 7)};
+}
+
+static void read_module(cli_recordings *all, cli_recorded *to, const fields *line) {
+  cli_module *module = ADD(to, modules, module);
+  *module = (cli_module){.number = (uint32_t)number_at(line, 1),
+                         .load = (uint32_t)number_at(line, 2),
+                         .bytes = number_at(line, 3),
+                         .hash = strtoull(line->at[4], NULL, 16),
+                         .arch = text_at(all, line, 5),
+                         .ns = number_at(line, 6),
+                         .device = (uint32_t)number_at(line, 7),
+                         .function = text_at(all, line, 8),
+                         .path = ""};
+  cli_load *load = (cli_load *)(uintptr_t)cli_find_load(to, module->load);
+  if (load && !load->is_listed) {
+    load->is_listed = true;
+    module->ns += load->ns;
+  }
+  cli_module_match(all, to, module);
+  cli_module_print(to, module);
+}
+
+static void read_failure(cli_recordings *all, cli_recorded *to, const fields *line) {
+  cli_failure *failure = ADD(to, failures, failure);
+  *failure = (cli_failure){.result = (int)number_at(line, 1),
+                           .load = (uint32_t)number_at(line, 2),
+                           .device = (uint32_t)number_at(line, 3),
+                           .function = text_at(all, line, 4),
+                           .kernel = text_at(all, line, 5),
+                           .path = text_at(all, line, 6)};
+  for (size_t i = 0; i + 1 < to->failure_count; ++i) {
+    if (to->failures[i].load == failure->load && to->failures[i].result == failure->result &&
+        strcmp(to->failures[i].kernel, failure->kernel) == 0) {
+      --to->failure_count; /* a program may try again and again */
+      return;
+    }
+  }
+  cli_failure_print(to, failure);
+}
+
+static void read_launched(cli_recorded *to, const fields *line) {
+  for (size_t i = to->kernel_count; i-- > 0;) {
+    if (strcmp(to->kernels[i].name, line->at[2]) == 0) {
+      to->kernels[i].load = (uint32_t)number_at(line, 1);
+      return;
+    }
+  }
+}
+
+static void read_unload(cli_recorded *to, const fields *line) {
+  for (size_t i = 0; i < to->module_count; ++i) {
+    if (to->modules[i].number == number_at(line, 1))
+      to->modules[i].is_unloaded = true;
+  }
+}
+
+static void read_line(cli_recordings *all, cli_recorded *to, const fields *line) {
+  const char *what = line->at[0];
+  if (strcmp(what, "process") == 0) {
+    to->process = (int)number_at(line, 1);
+    to->program = text_at(all, line, 2);
+  } else if (strcmp(what, "load") == 0) {
+    read_load(all, to, line);
+  } else if (strcmp(what, "module") == 0) {
+    read_module(all, to, line);
+  } else if (strcmp(what, "unload") == 0) {
+    read_unload(to, line);
+  } else if (strcmp(what, "kernel") == 0) {
+    *ADD(to, kernels, kernel) =
+        (cli_launched){.name = text_at(all, line, 2), .slot = (uint32_t)number_at(line, 1)};
+  } else if (strcmp(what, "launched") == 0) {
+    read_launched(to, line);
+  } else if (strcmp(what, "fail") == 0) {
+    read_failure(all, to, line);
+  } else if (strcmp(what, "device") == 0) {
+    *ADD(to, devices, device) =
+        (cli_traced_device){.number = (uint32_t)number_at(line, 1), .spec = text_at(all, line, 2)};
+  } else if (strcmp(what, "cupti") == 0) {
+    to->cupti = text_at(all, line, 2);
+  } else if (strcmp(what, "note") == 0) {
+    const char *note = text_at(all, line, 1);
+    *ADD(to, notes, note) = note;
+    cli_trace_note_print(to, note);
+  }
+}
+
+/* Splits the line in place; control characters would reach the terminal. */
+static void read_text(cli_recordings *all, cli_recorded *to, char *text) {
+  fields line;
+  for (size_t i = 0; i < most_fields; ++i)
+    line.at[i] = "";
+  for (size_t i = 0; i < most_fields && text; ++i) {
+    line.at[i] = text;
+    text = strchr(text, '\t');
+    if (text)
+      *text++ = '\0';
+  }
+  for (size_t i = 0; i < most_fields; ++i) {
+    for (char *at = (char *)(uintptr_t)line.at[i]; *at; ++at) {
+      if ((unsigned char)*at < ' ' || *at == 0x7f)
+        *at = '?';
+    }
+  }
+  read_line(all, to, &line);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+/* A line that is not complete is read with the next call. */
+static void follow_log(cli_recordings *all, cli_recorded *to) {
+  char *path = xasprintf("%s.log", to->stem), *text = NULL;
+  size_t room = 0;
+  FILE *file = fopen(path, "re");
+  free(path);
+  if (!file)
+    return;
+  ssize_t length;
+  fseek(file, to->position, SEEK_SET);
+  while ((length = getline(&text, &room, file)) > 0 && text[length - 1] == '\n') {
+    to->position = ftell(file);
+    text[length - 1] = '\0';
+    read_text(all, to, text);
+  }
+  free(text);
+  fclose(file);
+}
+
+static void add_recorded(cli_recordings *all, const char *name, size_t length) {
+  char *stem = xasprintf("%s/%.*s", all->folder, (int)length, name);
+  for (size_t i = 0; i < all->count; ++i) {
+    if (strcmp(all->items[i]->stem, stem) == 0) {
+      free(stem);
+      return;
+    }
+  }
+  cli_recorded *recorded = xcalloc(1, sizeof *recorded);
+  *recorded = (cli_recorded){.stem = stem, .program = ""};
+  all->items = xgrow(all->items, all->count, &all->room, 4, sizeof *all->items);
+  all->items[all->count++] = recorded;
+}
+
+void cli_recordings_follow(cli_recordings *all) {
+  DIR *folder = opendir(all->folder);
+  for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    size_t length = strlen(entry->d_name);
+    if (length > 4 && strcmp(entry->d_name + length - 4, ".log") == 0)
+      add_recorded(all, entry->d_name, length - 4);
+  }
+  if (folder)
+    closedir(folder);
+  for (size_t i = 0; i < all->count; ++i)
+    follow_log(all, all->items[i]);
+}
+
+static uint64_t read_count(int fd, uint32_t slot) {
+  uint64_t count = 0;
+  return pread(fd, &count, sizeof count, (off_t)(slot * sizeof count)) == sizeof count ? count : 0;
+}
+
+void cli_recordings_count(cli_recordings *all) {
+  for (size_t i = 0; i < all->count; ++i) {
+    cli_recorded *to = all->items[i];
+    char *path = xasprintf("%s.counts", to->stem);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    for (size_t k = 0; fd >= 0 && k < to->kernel_count; ++k)
+      to->kernels[k].count = read_count(fd, to->kernels[k].slot);
+    to->graph_launches = fd >= 0 ? read_count(fd, KDL_RECORDING_GRAPHS) : 0;
+    to->other_launches = fd >= 0 ? read_count(fd, KDL_RECORDING_OTHERS) : 0;
+    if (fd >= 0)
+      close(fd);
+  }
+}
+
+void cli_recordings_free(cli_recordings *all) {
+  cli_modules_close_files(all);
+  for (size_t i = 0; i < all->count; ++i) {
+    cli_recorded *one = all->items[i];
+    free(one->stem);
+    free(one->loads);
+    free(one->modules);
+    free(one->kernels);
+    free(one->failures);
+    free(one->devices);
+    free(one->notes);
+    free(one);
+  }
+  free(all->items);
+  kdl_arena_free(&all->arena);
+}
+
+const cli_load *cli_find_load(const cli_recorded *recorded, uint32_t number) {
+  for (size_t i = recorded->load_count; number && i-- > 0;) {
+    if (recorded->loads[i].number == number)
+      return &recorded->loads[i];
+  }
+  return NULL;
+}
+
+const char *cli_traced_device_spec(const cli_recorded *recorded, uint32_t device) {
+  for (size_t i = 0; i < recorded->device_count; ++i) {
+    if (recorded->devices[i].number == device)
+      return recorded->devices[i].spec;
+  }
+  return recorded->device_count ? recorded->devices[0].spec : "";
+}

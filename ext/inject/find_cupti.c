@@ -64,7 +64,7 @@ static void *open_cupti(void) {
   static const char *const folders[] = {
       "/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64",
       "/usr/local/cuda/targets/x86_64-linux/lib", "/usr/local/cuda/targets/sbsa-linux/lib"};
-  const char *given = getenv("KDL_CUPTI");
+  const char *given = secure_getenv("KDL_CUPTI");
   if (given && given[0])
     return dlopen(given, RTLD_NOW | RTLD_LOCAL);
   void *library = open_by_name(RTLD_NOLOAD); /* two in one process do not work */

@@ -128,7 +128,7 @@ static void unlock_recording(void) {
 }
 
 bool kdl_recording_start(void) {
-  const char *given = getenv("KDL_TRACE_MODULES");
+  const char *given = secure_getenv("KDL_TRACE_MODULES");
   lock_recording();
   bool is_new = !folder[0] && given && given[0] == '/' && strlen(given) < sizeof folder;
   if (is_new)

@@ -70,6 +70,8 @@ LIB/cmake/kdl/kdlKernels.cmake
 LIB/cmake/kdl/kdlTargets-CONFIG.cmake
 LIB/cmake/kdl/kdlTargets.cmake
 LIB/cmake/kdl/kdlUkernels.cmake
+LIB/libkdl-trace-cuda.so
+LIB/libkdl-trace-hip.so
 LIB/libkdl.a
 LIB/libkdl.so
 LIB/libkdl.so.0

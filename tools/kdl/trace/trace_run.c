@@ -61,10 +61,21 @@ static bool inject_hip(const char *path) {
 }
 
 static bool inject(const char *folder) {
-  char path[PATH_MAX];
-  return setenv("KDL_TRACE_MODULES", folder, 1) == 0 &&
-         (!find_injected("libkdl-trace-cuda.so", path) || inject_cuda(path)) &&
-         (!find_injected("libkdl-trace-hip.so", path) || inject_hip(path));
+  static const struct {
+    const char *library, *vendor;
+    bool (*inject)(const char *path);
+  } all[] = {{"libkdl-trace-cuda.so", "CUDA", inject_cuda},
+             {"libkdl-trace-hip.so", "HIP", inject_hip}};
+  bool is_set = setenv("KDL_TRACE_MODULES", folder, 1) == 0;
+  for (size_t i = 0; i < sizeof all / sizeof *all && is_set; ++i) {
+    char path[PATH_MAX];
+    if (find_injected(all[i].library, path))
+      is_set = all[i].inject(path);
+    else
+      cli_note("%s was not found, so that programs of %s are not seen", all[i].library,
+               all[i].vendor);
+  }
+  return is_set;
 }
 
 /* ------------------------------------------------------------------------------------------ */

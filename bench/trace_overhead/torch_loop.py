@@ -13,9 +13,20 @@ import torch
 turn = ctypes.CDLL(os.environ["KDL_CUPTI"]).cupti_switch
 x = torch.zeros(1024, device="cuda")
 gc.disable()
-model = torch.nn.Sequential(*[torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True) for _ in range(4)]).cuda().bfloat16()
-optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
-data = torch.randn(16, 256, 512, device="cuda", dtype=torch.bfloat16)
+
+
+def make_step(width, layers, batch, length):
+    model = torch.nn.Sequential(*[torch.nn.TransformerEncoderLayer(width, 8, 4 * width, batch_first=True) for _ in range(layers)]).cuda().bfloat16()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
+    data = torch.randn(batch, length, width, device="cuda", dtype=torch.bfloat16)
+
+    def step():
+        optimizer.zero_grad()
+        model(data).float().square().mean().backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+
+    return step
 
 
 def operations():
@@ -23,16 +34,12 @@ def operations():
         x.add_(1)
 
 
-def step():
-    optimizer.zero_grad()
-    model(data).float().square().mean().backward()
-    optimizer.step()
-    torch.cuda.synchronize()
+def repeated(function, count):
+    def run():
+        for _ in range(count):
+            function()
 
-
-def steps():
-    for _ in range(4):
-        step()
+    return run
 
 
 def measure(name, function, pairs, inner):
@@ -56,5 +63,6 @@ def measure(name, function, pairs, inner):
           f"ratio {ratios[half]:.4f} [{ratios[half - reach]:.4f}, {ratios[half + reach]:.4f}]", flush=True)
 
 
-measure("add_ of 1,024 numbers", operations, 400, 300e3)
-measure("training step", steps, 250, 4e3)
+measure("add_ of 1,024 numbers", operations, 200, 300e3)
+measure("training step, 4 layers of 512, 4,096 tokens", repeated(make_step(512, 4, 16, 256), 4), 150, 4e3)
+measure("training step, 8 layers of 1,024, 32,768 tokens", make_step(1024, 8, 64, 512), 60, 1e3)

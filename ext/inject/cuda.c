@@ -19,6 +19,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { name_room = 4096, text_room = PATH_MAX + 16 };
@@ -301,8 +302,11 @@ static void enable_callbacks(void) {
   size_t failed = 0;
   for (size_t i = 0; i < sizeof events / sizeof *events; ++i)
     failed += enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE, events[i]) != CUPTI_OK;
-  for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i)
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
+    if (is_launch(calls[i]) && getenv("KDL_TRACE_NO_LAUNCHES"))
+      continue;
     failed += enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, calls[i]) != CUPTI_OK;
+  }
   if (failed)
     kdl_record("note\tCUPTI refused %zu of the callbacks: the list may be incomplete", failed);
 }

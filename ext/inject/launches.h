@@ -13,15 +13,23 @@ typedef struct kdl_cached_count {
   unsigned generation;
 } kdl_cached_count;
 
-enum { KDL_CACHED_COUNTS = 64 };
-extern _Thread_local kdl_cached_count kdl_cached_counts[KDL_CACHED_COUNTS];
+/* A few for each hash: programs launch hundreds of kernels by turns. */
+enum { KDL_CACHED_HASHES = 256, KDL_CACHED_WAYS = 4 };
+extern _Thread_local kdl_cached_count kdl_cached_counts[KDL_CACHED_HASHES][KDL_CACHED_WAYS];
+
+static inline size_t kdl_launch_hash(const void *function) {
+  return (size_t)((uintptr_t)function * 0x9e3779b97f4a7c15u >> 32) % KDL_CACHED_HASHES;
+}
 
 /* The counter of a kernel that this thread has launched; NULL where it is not remembered. */
 static inline kdl_launch_count *kdl_launch_find(const void *function) {
-  uintptr_t bits = (uintptr_t)function;
-  const kdl_cached_count *at = &kdl_cached_counts[(bits >> 4 ^ bits >> 10) % KDL_CACHED_COUNTS];
+  const kdl_cached_count *at = kdl_cached_counts[kdl_launch_hash(function)];
   unsigned now = atomic_load_explicit(&kdl_record_generation, memory_order_relaxed);
-  return at->function == function && at->generation == now ? at->count : NULL;
+  for (size_t i = 0; i < KDL_CACHED_WAYS; ++i) {
+    if (at[i].function == function && at[i].generation == now)
+      return at[i].count;
+  }
+  return NULL;
 }
 
 static inline void kdl_launch_add(kdl_launch_count *count) {

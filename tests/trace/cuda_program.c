@@ -153,11 +153,20 @@ static void run_failure(const char *cubin) {
   free(copy);
 }
 
+/* The module is loaded within the call that names the file. */
+static void run_file(const char *cubin) {
+  cupti_module module = {.number = 8};
+  void *out = &handles[2];
+  const void *arguments[] = {&out, cubin};
+  read_file(cubin, &module);
+  call(CUPTI_cuModuleLoad, "cuModuleLoad", arguments, 0, NULL, load_module, &module);
+}
+
 static void run_kernels(void) {
   char name[32];
   for (int i = 0; i < 10000; ++i) {
     snprintf(name, sizeof name, "kernel_%05d", i);
-    launch(&handles[i], name, NULL, NULL);
+    launch(&handles[100 + i], name, NULL, NULL);
   }
 }
 
@@ -185,8 +194,8 @@ static void run(const char *mode, const char *cubin) {
     run_failure(cubin);
     return;
   }
-  if (strcmp(mode, "eager") == 0) {
-    run_eager(cubin);
+  if (strcmp(mode, "eager") == 0 || strcmp(mode, "file") == 0) {
+    (strcmp(mode, "eager") == 0 ? run_eager : run_file)(cubin);
     return;
   }
   run_normal(cubin);

@@ -97,7 +97,20 @@ def test_eager(s):
     text, (process,) = s.run("eager")
     expect("modules", [(m["origin"], m["image"], m["ms"] is None, m["call"]) for m in process["modules"]],
            [("image", 0, True, "cuDevicePrimaryCtxRetain"), ("image", 0, True, None), ("unknown", None, True, None)])
-    expect_text(text, r"module 7: sm_0 from memory; 64 bytes, in a function that is not public\n")
+    expect_text(text, r"module 7: sm_0 from memory; 64 bytes, in a call that is not observed\n")
+
+
+def test_file(s):
+    _, (process,) = s.run("file")
+    (module,) = process["modules"]
+    expect("module", [module[k] for k in ("origin", "file", "image", "fit", "choices", "call")],
+           ["image", s.cubin, 0, "arch-specific", 1, "cuModuleLoad"])
+
+
+def test_no_launches(s):
+    _, (process,) = s.run("normal", KDL_TRACE_NO_LAUNCHES="1")
+    expect("launched", process["launched"], [])
+    expect("modules", len(process["modules"]), 2)
 
 
 def test_threads(s):

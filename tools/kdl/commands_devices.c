@@ -169,8 +169,8 @@ const cli_command cli_command_run = {
 
 const cli_command cli_command_trace = {
     .name = "trace",
-    .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] [--launched=FILE] [--json=FILE] -- "
-             "PROGRAM [ARG...]\n"
+    .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] [--launched=FILE] [--no-launches] "
+             "[--json=FILE] -- PROGRAM [ARG...]\n"
              "kdl trace report TRACE [--folded=FILE] [--json=FILE] [--html=FILE]\n"
              "kdl trace fold TRACE [-o FILE]",
     .summary = "trace what a program loads and launches, and summarize a trace",
@@ -199,6 +199,8 @@ const cli_command cli_command_trace = {
             {"launched", 0, CLI_ONCE, "FILE",
              "write the names of the kernels of CUDA or HIP that were launched, for --only of 'kdl "
              "thin' and 'kdl check'"},
+            {"no-launches", 0, CLI_FLAG, NULL,
+             "of CUDA, follow only what is loaded: launches take no longer"},
             {"json", 0, CLI_ONCE, "FILE",
              "write modules, failures and launches of CUDA and HIP as JSON; report: the tables"},
             {"html", 0, CLI_ONCE, "FILE",

@@ -64,7 +64,7 @@ static kdl_status read_trace(const char *path, cli_trace *trace, cli_trace_sums 
 
 static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *trace,
                                  cli_trace_sums *sums) {
-  static const char *const of_run[] = {"gpu-time", "size", "launched", NULL};
+  static const char *const of_run[] = {"gpu-time", "size", "launched", "no-launches", NULL};
   static const char *const of_others[] = {"json", "folded", "html", NULL};
   static const char *const of_fold[] = {"output", NULL};
   const char *word = is_fold ? "trace fold" : "trace report";
@@ -89,6 +89,9 @@ static int run_program(const cli_args *args) {
   kdl_status status = refuse_options(args, of_report, "a program that is run");
   if (status == KDL_OK && args->operand_count == 0)
     status = kdl_fail(KDL_BAD_CALL, "missing program: use -- PROGRAM");
+  if (status == KDL_OK && cli_args_has(args, "launched") && cli_args_has(args, "no-launches"))
+    status =
+        kdl_fail(KDL_BAD_CALL, "--launched and --no-launches exclude each other: use one of them");
   return status == KDL_OK ? cli_trace_run(args, args->operands) : cli_report_status(status);
 }
 

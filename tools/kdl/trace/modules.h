@@ -26,7 +26,7 @@ typedef struct cli_load {
   uint32_t device;
   uint64_t offset;  /* of the code in the file */
   const char *path; /* "": from memory */
-  bool is_listed;   /* its time was printed with a module */
+  bool is_counted;  /* its time is in that of a module */
 } cli_load;
 
 /* How a module's bytes came to be. */
@@ -45,6 +45,7 @@ typedef struct cli_module {
   uint32_t device;
   const char *function; /* within which it was loaded */
   bool is_unloaded;
+  bool is_listed; /* was printed: not before its load call has ended */
 
   cli_module_origin origin;
   const char *path; /* "" where unknown */
@@ -105,7 +106,8 @@ typedef struct cli_recordings {
 /* Reads what was added to the logs since the last call, and prints it. */
 void cli_recordings_follow(cli_recordings *recordings);
 
-/* Reads the numbers of launches; after the program has ended. */
+/* Reads the numbers of launches, and prints what waits for the end of a call; after the program has
+ * ended. */
 void cli_recordings_count(cli_recordings *recordings);
 void cli_recordings_free(cli_recordings *recordings);
 

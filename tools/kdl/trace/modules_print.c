@@ -54,7 +54,7 @@ void cli_module_print(const cli_recorded *recorded, const cli_module *module) {
   if (module->ns)
     fprintf(stderr, ", %.2f ms", (double)module->ns / 1e6);
   fprintf(stderr, ", in %s",
-          module->function[0] ? module->function : "a function that is not public");
+          module->function[0] ? module->function : "a call that is not observed");
   fprintf(stderr, "%s%s\n", module->path[0] ? ": " : "", module->path);
 }
 

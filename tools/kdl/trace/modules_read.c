@@ -32,14 +32,32 @@ static const char *text_at(cli_recordings *recordings, const fields *line, size_
                             sizeof *(recorded)->list),                                             \
    &(recorded)->list[(recorded)->one##_count++])
 
+static void list_module(cli_recordings *all, cli_recorded *to, cli_module *module) {
+  if (module->is_listed)
+    return;
+  module->is_listed = true;
+  cli_module_match(all, to, module);
+  cli_module_print(to, module);
+}
+
+/* Modules that were loaded within the call come before it. */
 static void read_load(cli_recordings *all, cli_recorded *to, const fields *line) {
-  *ADD(to, loads, load) = (cli_load){.number = (uint32_t)number_at(line, 1),
-                                     .function = text_at(all, line, 2),
-                                     .result = (int)number_at(line, 3),
-                                     .ns = number_at(line, 4),
-                                     .device = (uint32_t)number_at(line, 5),
-                                     .offset = number_at(line, 6),
-                                     .path = text_at(all, line, 7)};
+  cli_load *load = ADD(to, loads, load);
+  *load = (cli_load){.number = (uint32_t)number_at(line, 1),
+                     .function = text_at(all, line, 2),
+                     .result = (int)number_at(line, 3),
+                     .ns = number_at(line, 4),
+                     .device = (uint32_t)number_at(line, 5),
+                     .offset = number_at(line, 6),
+                     .path = text_at(all, line, 7)};
+  for (size_t i = 0; i < to->module_count; ++i) {
+    cli_module *module = &to->modules[i];
+    if (module->load != load->number || module->is_listed)
+      continue;
+    module->ns = load->is_counted ? module->ns : load->ns;
+    load->is_counted = true;
+    list_module(all, to, module);
+  }
 }
 
 static void read_module(cli_recordings *all, cli_recorded *to, const fields *line) {
@@ -54,12 +72,12 @@ static void read_module(cli_recordings *all, cli_recorded *to, const fields *lin
                          .function = text_at(all, line, 8),
                          .path = ""};
   cli_load *load = (cli_load *)(uintptr_t)cli_find_load(to, module->load);
-  if (load && !load->is_listed) {
-    load->is_listed = true;
+  if (load && !load->is_counted) {
+    load->is_counted = true;
     module->ns += load->ns;
   }
-  cli_module_match(all, to, module);
-  cli_module_print(to, module);
+  if (load || !module->load)
+    list_module(all, to, module);
 }
 
 static void read_failure(cli_recordings *all, cli_recorded *to, const fields *line) {
@@ -203,6 +221,8 @@ static uint64_t read_count(int fd, uint32_t slot) {
 void cli_recordings_count(cli_recordings *all) {
   for (size_t i = 0; i < all->count; ++i) {
     cli_recorded *to = all->items[i];
+    for (size_t m = 0; m < to->module_count; ++m)
+      list_module(all, to, &to->modules[m]);
     char *path = xasprintf("%s.counts", to->stem);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     free(path);

@@ -89,6 +89,7 @@ static void exec_traced(const cli_args *args, const char *path, const char *fold
   if (setenv("KDL_TRACE", path, 1) != 0 || setenv("KDL_TRACE_PROCESS", process, 1) != 0 ||
       (size && setenv("KDL_TRACE_SIZE", size, 1) != 0) ||
       (cli_args_has(args, "gpu-time") && setenv("KDL_TRACE_GPU", "1", 1) != 0) ||
+      (cli_args_has(args, "no-launches") && setenv("KDL_TRACE_NO_LAUNCHES", "1", 1) != 0) ||
       (folder && !inject(folder)))
     return;
   execvp(words[0], (char *const *)(uintptr_t)words);

@@ -19,6 +19,19 @@ static slot slots[slot_count];
 static size_t used;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A child of a fork finds the lock free. */
+static void take_lock(void) {
+  pthread_mutex_lock(&lock);
+}
+
+static void free_lock(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+static void follow_forks(void) {
+  pthread_atfork(take_lock, free_lock, free_lock);
+}
+
 uint32_t kdl_load_number(void) {
   static atomic_uint last;
   return atomic_fetch_add(&last, 1) + 1;
@@ -33,7 +46,9 @@ static slot *find_slot(const void *handle) {
 }
 
 void kdl_handle_set(const void *handle, uint32_t load, const char *name) {
-  pthread_mutex_lock(&lock);
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, follow_forks);
+  take_lock();
   slot *to = find_slot(handle);
   if (handle && (to->handle || used < slot_count / 2)) {
     bool is_same = name && to->name && strcmp(name, to->name) == 0;
@@ -41,19 +56,19 @@ void kdl_handle_set(const void *handle, uint32_t load, const char *name) {
     /* Other threads may have the old name: it is not freed. */
     *to = (slot){handle, is_same ? to->name : name ? strdup(name) : NULL, load};
   }
-  pthread_mutex_unlock(&lock);
+  free_lock();
 }
 
 uint32_t kdl_handle_load(const void *handle) {
-  pthread_mutex_lock(&lock);
+  take_lock();
   uint32_t load = handle ? find_slot(handle)->load : 0;
-  pthread_mutex_unlock(&lock);
+  free_lock();
   return load;
 }
 
 const char *kdl_handle_name(const void *handle) {
-  pthread_mutex_lock(&lock);
+  take_lock();
   const char *name = handle ? find_slot(handle)->name : NULL;
-  pthread_mutex_unlock(&lock);
+  free_lock();
   return name;
 }

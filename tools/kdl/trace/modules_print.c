@@ -144,9 +144,11 @@ static void print_sums(const cli_recorded *recorded) {
   for (size_t i = 0; i < kernels; ++i)
     launches += list[i]->count;
   print_start(recorded);
-  fprintf(stderr, "%zu modules, %zu of them compiled by the driver, %" PRIu64 " bytes, %.2f ms; ",
-          recorded->module_count, compiled, bytes, (double)ns / 1e6);
-  fprintf(stderr, "%" PRIu64 " launches of %zu kernels", launches, kernels);
+  fprintf(stderr,
+          "%zu module%s, %zu compiled by the driver, %" PRIu64 " bytes, %.2f ms; %" PRIu64
+          " launch%s of %zu kernel%s",
+          recorded->module_count, recorded->module_count == 1 ? "" : "s", compiled, bytes,
+          (double)ns / 1e6, launches, launches == 1 ? "" : "es", kernels, kernels == 1 ? "" : "s");
   if (recorded->graph_launches)
     fprintf(stderr, "; %" PRIu64 " launches of graphs, whose kernels count once, when captured",
             recorded->graph_launches);

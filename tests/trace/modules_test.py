@@ -42,8 +42,7 @@ class Setup:
         """What is printed, and the processes."""
         words = [self.kdl, "trace", "-o", "none.json", "--json=out.json", "--launched=out.list", "--",
                  *(program or [self.cuda, self.cubin, mode])]
-        ran = subprocess.run(words, cwd=self.work, env={**self.environment, **environment}, capture_output=True, text=True, check=False,
-                             timeout=100)
+        ran = subprocess.run(words, cwd=self.work, env={**self.environment, **environment}, capture_output=True, text=True, errors="replace", check=False, timeout=100)
         expect(f"{mode}: exit code ({ran.stderr})", ran.returncode, code)
         expect("left over", [name for name in os.listdir(self.work) if name.startswith("kdl-trace-")], [])
         with open(os.path.join(self.work, "out.json"), encoding="utf-8") as file:
@@ -159,6 +158,31 @@ def test_missing(s):
     expect_text(text, "CUPTI has another subscriber, a profiler or debugger, and takes only one")
     text, _ = s.run("normal", 2, CUDA_INJECTION64_PATH="/other.so")
     expect_text(text, "CUDA_INJECTION64_PATH names another tool, so that programs of CUDA are not seen")
+
+
+WRITER = """
+import os, random, sys
+folder, cubin = os.environ["KDL_TRACE_MODULES"], sys.argv[1]
+random.seed(1)
+words = ["", "0", "1", "23", "-1", "99999999999999999999", cubin, "/nonexistent", "cuda:sm_90", "k", "\\x1b[31m", "\\xff", "x" * 9000]
+kinds = ["process", "load", "module", "unload", "kernel", "launched", "device", "cupti", "note", "what", ""]
+for number in range(60):
+    with open(f"{folder}/{number}-0.log", "wb") as log:
+        log.write(os.urandom(random.randrange(300)))
+        for _ in range(random.randrange(40)):
+            line = "\\t".join([random.choice(kinds)] + random.choices(words, k=random.randrange(12)))
+            log.write(line.encode("latin-1") + b"\\n" * random.randrange(2))
+    with open(f"{folder}/{number}-0.counts", "wb") as counts:
+        counts.write(os.urandom(random.randrange(100)))
+"""
+
+
+def test_damaged(s):
+    """The processes write the recordings, and may write anything."""
+    text, processes = s.run("damaged", program=[sys.executable, "-c", WRITER, s.cubin])
+    expect("processes", len(processes), 60)
+    if "\x1b" in text:
+        fail("control characters reach the terminal")
 
 
 def test_hip(s):

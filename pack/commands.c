@@ -190,3 +190,39 @@ const cli_command cli_command_check = {
     .max_operands = CLI_ANY,
     .run = cli_run_check,
 };
+
+const cli_command cli_command_diff = {
+    .name = "diff",
+    .usage = "kdl diff OLD NEW [--device=DEVICE]... [--fail-on=CHANGE,...] [--budget=FILE] "
+             "[--long] [--demangle] [--json | --markdown] [-o FILE]",
+    .summary = "compare the kernels of two files, packages or folders",
+    .details =
+        "OLD and NEW are files, folders or archives (a wheel, zip, tar), as for 'kdl check'. "
+        "Kernels are matched by name and target, whatever hashes compilers put into names; a "
+        "kernel with a new name and the same code was renamed. CHANGE is one of: removed, lost "
+        "(the kernel is there, but not for this target any more), hollow (its code does nothing "
+        "now), spills, stack, registers (so many more that fewer groups run at a time), shared, "
+        "signature, size (a tenth and 1 KiB larger), code, renamed, moved (to another library), "
+        "gained, added; or any. Code is compared without addresses, names and notes.\n"
+        "With --device, only kernels count that one of the devices runs, and lost means that one "
+        "of them does not run the kernel any more, in any form. The exit code is 3 if there is a "
+        "change of --fail-on, or a limit of the budget is exceeded. A line of a budget is 'LIMIT "
+        "MOST [TARGET [KERNELS]]': LIMIT is registers, spills, stack, shared or code_bytes of each "
+        "new kernel, or a CHANGE, whose number is limited; TARGET and KERNELS are patterns.",
+    .options =
+        (const cli_option[]){
+            {"device", 0, CLI_MANY, "DEVICE", "as for 'kdl explain'; may be repeated"},
+            {"fail-on", 0, CLI_MANY, "CHANGE,...",
+             "exit with 3 if there is such a change; may be repeated"},
+            {"budget", 0, CLI_ONCE, "FILE", "exit with 3 if a limit in this file is exceeded"},
+            {"long", 'l', CLI_FLAG, NULL, "list every kernel with a change"},
+            {"demangle", 'C', CLI_FLAG, NULL, "demangle C++ names"},
+            {"json", 0, CLI_FLAG, NULL, "print JSON"},
+            {"markdown", 0, CLI_FLAG, NULL, "print Markdown, for a comment on a pull request"},
+            {"output", 'o', CLI_ONCE, "FILE", "write the report to this file"},
+            {.name = NULL},
+        },
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = cli_run_diff,
+};

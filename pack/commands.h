@@ -11,8 +11,9 @@ int cli_run_split(const cli_args *args);
 int cli_run_push(const cli_args *args);
 int cli_run_pull(const cli_args *args);
 int cli_run_check(const cli_args *args);
+int cli_run_diff(const cli_args *args);
 
 extern const cli_command cli_command_merge, cli_command_thin, cli_command_split, cli_command_push,
-    cli_command_pull, cli_command_check;
+    cli_command_pull, cli_command_check, cli_command_diff;
 
 #endif

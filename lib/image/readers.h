@@ -69,6 +69,13 @@ typedef kdl_status kdl_effects_reader(const uint8_t *data, size_t size, kdl_visi
 kdl_effects_reader kdl_amdgpu_read_effects;
 kdl_effects_reader kdl_cubin_read_effects;
 
+typedef kdl_status kdl_digests_reader(const uint8_t *data, size_t size, kdl_visit_digest *visit,
+                                      void *user);
+
+kdl_digests_reader kdl_amdgpu_read_digests;
+kdl_digests_reader kdl_cubin_read_digests;
+kdl_digests_reader kdl_ptx_read_digests;
+
 /* Nothing declared. */
 extern const kdl_kernel_resources kdl_no_resources;
 

@@ -70,6 +70,23 @@ kdl_status kdl_image_read_effects(kdl_image_kind kind, const void *data, size_t 
                                   kdl_visit_effect *visit, void *user);
 
 /* ------------------------------------------------------------------------------------------ */
+/* Digests                                                                                      */
+
+/* To find kernels whose code changed. Equal digests are those of equal code, up to the addresses in
+ * it that depend on the rest of the image; names, notes and debug information do not count. They
+ * are hashes against accidents, not against attackers. docs/kernel-diff.md has what is hashed. */
+typedef struct kdl_kernel_digest {
+  uint64_t code[2]; /* zeros: not read */
+  uint64_t params;  /* of the sizes and offsets of its parameters; 0: not read */
+} kdl_kernel_digest;
+
+/* Calls `visit` for each kernel, in the order of kdl_image_read_kernels, and fails as that does.
+ * IR other than PTX, and source, is hashed as a whole: a change in it is one of every kernel. */
+typedef int kdl_visit_digest(void *user, kdl_string kernel, const kdl_kernel_digest *digest);
+kdl_status kdl_image_read_digests(kdl_image_kind kind, const void *data, size_t size,
+                                  kdl_visit_digest *visit, void *user);
+
+/* ------------------------------------------------------------------------------------------ */
 /* Occupancy                                                                                    */
 
 /* What limits the number of groups. */

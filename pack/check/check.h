@@ -122,6 +122,12 @@ typedef struct check_mapped {
   bool is_other; /* a device file */
 } check_mapped;
 
+struct check_file;
+
+/* Called by several threads at a time; the library is closed afterwards. */
+typedef kdl_status check_visit_library(void *user, kdl_library *lib, const struct check_file *file,
+                                       const char *member);
+
 typedef struct check {
   cli_devices devices;
   kdl_select_opts opts;
@@ -130,6 +136,9 @@ typedef struct check {
   cli_demangler *demangler; /* or NULL */
   check_operand *operands;
   size_t operand_count;
+  check_visit_library *visit; /* gets each library with device code, instead of an evaluation, and
+                                 files of several operands once for each; or NULL */
+  void *visit_user;
 
   check_mapped *mapped; /* by the inspected processes */
   size_t mapped_count, mapped_capacity, kept_count;

@@ -236,6 +236,8 @@ static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_fil
   KDL_TRY(kdl_library_catalog(lib, &catalog));
   if (!has_device_code(lib, catalog))
     return KDL_OK;
+  if (c->visit)
+    return c->visit(c->visit_user, lib, file, member);
   KDL_TRY(kdl_inventory_create(catalog, &inventory));
   bool is_linked = is_for_linking(lib, catalog, inventory, file->is_operand);
   if (c->only)

@@ -109,6 +109,11 @@ static void grow_inode_set(inodes *set) {
   *set = larger;
 }
 
+static void clear_inode_set(inodes *set) {
+  free(set->slots);
+  *set = (inodes){NULL, 0, 0};
+}
+
 /* True the first time. */
 static bool inode_set_insert(inodes *set, const struct stat *info) {
   inode item = {info->st_dev, info->st_ino};
@@ -274,8 +279,11 @@ void check_walk(check *c, bool *out_failed) {
     ++started;
   if (!started)
     cli_out_of_memory();
-  for (; w.operand < c->operand_count; ++w.operand)
+  for (; w.operand < c->operand_count; ++w.operand) {
+    if (c->visit)
+      clear_inode_set(&w.seen);
     visit_operand(&w, c->operands[w.operand].display_path, out_failed);
+  }
   check_visit_mapped(c, queue_mapped_file, &w);
   pthread_mutex_lock(&c->lock);
   c->is_walked = true;

@@ -50,6 +50,7 @@
   X(explain)                                                                                       \
   X(which)                                                                                         \
   CLI_PACK(X, check)                                                                               \
+  CLI_PACK(X, diff)                                                                                \
   X(run)                                                                                           \
   CLI_CC(X, cc)                                                                                    \
   CLI_JIT(X, cache)                                                                                \

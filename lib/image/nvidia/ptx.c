@@ -3,6 +3,7 @@
  * PTX: text that begins with `.version`, then `.target` (PTX ISA, "PTX Module Directives"). A NUL
  * ends it: drivers require one, and containers pad with them.
  */
+#include "lib/image/code_hash.h"
 #include "lib/image/readers.h"
 
 #include <stdio.h>
@@ -422,4 +423,72 @@ kdl_status kdl_ptx_read_params(const uint8_t *data, size_t size, kdl_string kern
       return ptx_visit_params(&list, bits / 8, visit, user);
   }
   return kdl_no_such_kernel(kernel);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Digests                                                                                      */
+
+static bool ptx_token_starts(token t, const char *text, size_t length) {
+  return t.length >= length && memcmp(t.text, text, length) == 0;
+}
+
+/* Labels have the number of the function in the module, and parameters the kernel's name: only what
+ * follows counts. Lines of the source do not count. */
+static void hash_ptx_token(scanner *s, token t, token kernel, kdl_code_hash *hash) {
+  static const char label[] = "$L__";
+  if (ptx_token_is(t, ".loc")) {
+    s->at = find_char(s, '\n', s->size);
+    return;
+  }
+  size_t skipped = 0;
+  if (ptx_token_starts(t, label, sizeof label - 1)) {
+    for (size_t i = 0; i < t.length; ++i)
+      skipped = t.text[i] == '_' ? i : skipped;
+  } else if (ptx_token_starts(t, kernel.text, kernel.length)) {
+    skipped = kernel.length;
+  }
+  kdl_code_hash_add(hash, skipped != 0, t.length - skipped);
+  kdl_code_hash_bytes(hash, t.text + skipped, t.length - skipped);
+}
+
+/* From after the opening brace to the closing one. */
+static void hash_ptx_body(scanner *s, token kernel, kdl_code_hash *hash) {
+  size_t depth = 1;
+  for (token t = ptx_next(s); t.length && depth; t = ptx_next(s)) {
+    depth += ptx_token_is(t, "{");
+    depth -= ptx_token_is(t, "}");
+    if (depth)
+      hash_ptx_token(s, t, kernel, hash);
+    else
+      return;
+  }
+}
+
+static int hash_ptx_param(void *user, const kdl_image_param *param) {
+  uint64_t *hash = user;
+  *hash = kdl_code_hash_param(*hash, param->size, param->offset);
+  return 0;
+}
+
+kdl_status kdl_ptx_read_digests(const uint8_t *data, size_t size, kdl_visit_digest *visit,
+                                void *user) {
+  enum { pointer_size = 8 };
+  scanner s = ptx_scan(data, size);
+  finder entries = {.word = ".entry"};
+  while (ptx_find(&s, &entries)) {
+    token name = ptx_next(&s);
+    if (!ptx_is_name(name))
+      return ptx_unexpected(name, ".entry", "the name of a kernel");
+    scanner list = s;
+    if (!has_body(&s))
+      continue;
+    kdl_kernel_digest digest = {.params = KDL_NO_PARAMS_HASH};
+    kdl_code_hash hash = kdl_code_hash_begin();
+    KDL_TRY(ptx_visit_params(&list, pointer_size, hash_ptx_param, &digest.params));
+    hash_ptx_body(&s, name, &hash);
+    kdl_code_hash_end(&hash, digest.code);
+    if (visit(user, (kdl_string){name.text, name.length}, &digest))
+      break;
+  }
+  return KDL_OK;
 }

@@ -101,12 +101,11 @@ static const char *limit_name(kdl_occupancy_limit limit) {
   return names[limit];
 }
 
-/* The block of --block, else the kernel's own, else the largest that it allows, up to 256. */
-static uint32_t occupancy_block(const cli_resources *resources, const kdl_kernel_resources *uses) {
+uint32_t cli_occupancy_block(const kdl_kernel_resources *uses, uint32_t given) {
   enum { usual_block = 256 };
   uint64_t own = (uint64_t)uses->block[0] * uses->block[1] % UINT32_MAX * uses->block[2];
-  if (resources->block)
-    return resources->block;
+  if (given)
+    return given;
   if (own)
     return own < UINT32_MAX ? (uint32_t)own : UINT32_MAX;
   return uses->max_block < usual_block ? uses->max_block : usual_block;
@@ -115,7 +114,7 @@ static uint32_t occupancy_block(const cli_resources *resources, const kdl_kernel
 static bool find_occupancy(const cli_resources *resources, size_t image,
                            const kdl_kernel_resources *uses, uint32_t *out_block,
                            kdl_occupancy *out) {
-  *out_block = occupancy_block(resources, uses);
+  *out_block = cli_occupancy_block(uses, resources->block);
   return resources->runs && resources->runs[image] &&
          kdl_occupancy_of(kdl_text_of(resources->arch), uses, *out_block, 0, out);
 }

@@ -25,6 +25,10 @@ void cli_resources_free(cli_resources *resources);
 /* Finds the images of the file that run on the device. */
 kdl_status cli_resources_begin_file(cli_resources *resources, kdl_library *lib);
 
+/* The work-items of a group for which occupancy is computed: `given`, unless it is 0, else the
+ * kernel's own block, else the largest that it allows, up to 256. */
+uint32_t cli_occupancy_block(const kdl_kernel_resources *uses, uint32_t given);
+
 /* "vector_registers=40 stack=0 ...", in memory of the caller, who frees it. */
 char *cli_resources_text(const cli_resources *resources, size_t image,
                          const kdl_kernel_resources *uses, const char *effect);

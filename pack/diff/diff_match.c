@@ -2,11 +2,11 @@
 /*
  * Matches the libraries of both sides, then their kernels.
  *
- * Libraries match by their place in the operand, else by their place without numbers (libx.so.12
- * and libx.so.13), else if only one is left on each side. Kernels of matched libraries match by
- * name and target; then those of any libraries. A kernel whose name is gone matches one whose name
- * is new if both have the same code, or the same C++ name without template arguments, and no other
- * does: it was renamed, for all targets.
+ * Libraries match by their place in the operand, else by their place without hashes or numbers
+ * (libx.so.12 and libx.so.13), else by their file name, else if only one is left on each side.
+ * Kernels of matched libraries match by name and target; then those of any libraries. A kernel
+ * whose name is gone matches one whose name is new if both have the same code, or the same C++ name
+ * without template arguments, and no other does: it was renamed, for all targets.
  */
 #include "pack/diff/diff.h"
 #include "support/base/cxx_name.h"
@@ -32,29 +32,47 @@ static int compare_library_entries(const void *left, const void *right) {
   return order ? order : strcmp(a->library->path, b->library->path);
 }
 
-static const char *place_without_numbers(diff *d, const char *place) {
-  char *plain = xmalloc(strlen(place) + 1), *to = plain;
-  for (const char *from = place; *from; ++from) {
-    if (!kdl_is_digit(*from))
-      *to++ = *from;
-    else if (to == plain || to[-1] != '#')
+/* How places are compared; each is tried for what those before it left. */
+typedef enum {
+  by_place,
+  by_place_without_hashes,
+  by_place_without_numbers,
+  by_file_name,
+  by_file_name_without_numbers,
+  library_passes,
+} library_pass;
+
+static size_t remove_numbers(const char *text, char *out) {
+  char *to = out;
+  for (; *text; ++text) {
+    if (!kdl_is_digit(*text))
+      *to++ = *text;
+    else if (to == out || to[-1] != '#')
       *to++ = '#';
   }
-  *to = '\0';
-  const char *copy = check_copy_string(&d->walk, plain);
+  return (size_t)(to - out);
+}
+
+static const char *library_key(diff *d, const char *place, library_pass pass) {
+  const char *name = strrchr(place, '/');
+  const char *text = pass >= by_file_name && name ? name + 1 : place;
+  if (pass == by_place || pass == by_file_name)
+    return text;
+  char *plain = xmalloc(strlen(text) + 1);
+  size_t length = pass == by_place_without_hashes ? diff_name_normalise(kdl_text_of(text), plain)
+                                                  : remove_numbers(text, plain);
+  const char *copy = check_copy_substring(&d->walk, plain, length);
   free(plain);
   return copy;
 }
 
-static size_t list_unmatched(diff *d, bool with_numbers, library_entry *entries) {
+static size_t list_unmatched(diff *d, library_pass pass, library_entry *entries) {
   size_t count = 0;
   for (int side = 0; side < DIFF_SIDES; ++side) {
     for (size_t i = 0; i < d->sides[side].library_count; ++i) {
       diff_library *library = &d->sides[side].libraries[i];
       if (!library->scope)
-        entries[count++] = (library_entry){with_numbers ? library->place
-                                                        : place_without_numbers(d, library->place),
-                                           library, side};
+        entries[count++] = (library_entry){library_key(d, library->place, pass), library, side};
     }
   }
   if (count)
@@ -142,9 +160,10 @@ void diff_match_libraries(diff *d) {
   sort_targets(d);
   size_t total = d->sides[DIFF_OLD].library_count + d->sides[DIFF_NEW].library_count;
   library_entry *entries = xcalloc(total + 1, sizeof *entries);
-  match_places(entries, list_unmatched(d, true, entries), false, &scopes);
-  match_places(entries, list_unmatched(d, false, entries), true, &scopes);
-  if (list_unmatched(d, true, entries) == 2 && entries[0].side != entries[1].side)
+  for (int pass = 0; pass < library_passes; ++pass)
+    match_places(entries, list_unmatched(d, (library_pass)pass, entries), pass != by_place,
+                 &scopes);
+  if (list_unmatched(d, by_place, entries) == 2 && entries[0].side != entries[1].side)
     entries[0].library->scope = entries[1].library->scope = ++scopes;
   free(entries);
 }

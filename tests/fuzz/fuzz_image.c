@@ -34,6 +34,12 @@ static int read_effect(void *user, kdl_string kernel, kdl_kernel_effect effect) 
   return effect > KDL_EFFECT_STOPS || read_name(user, kernel.data, kernel.length);
 }
 
+static int read_digest(void *user, kdl_string kernel, const kdl_kernel_digest *digest) {
+  visited *names = user;
+  names->sum = (unsigned char)(names->sum + digest->code[0]);
+  return read_name(user, kernel.data, kernel.length);
+}
+
 static void expect_message(kdl_status status) {
   if (status != KDL_OK && kdl_error_message()[0] == '\0')
     abort();
@@ -124,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   visited kernels = {0};
   expect_message(kdl_image_read_resources(kind, image, size, read_resources, &kernels));
   expect_message(kdl_image_read_effects(kind, image, size, read_effect, &kernels));
+  expect_message(kdl_image_read_digests(kind, image, size, read_digest, &kernels));
   free(image);
   return 0;
 }

@@ -17,6 +17,8 @@
 enum {
   instruction_size = 16,
   operation_mask = 0xfff,
+  predicate_shift = 12,
+  never = 0xf, /* the predicate that is always true, negated */
   first_sm = 70,
   newest_abi_with_low_sm = 7,
 };
@@ -115,7 +117,9 @@ static bool is_harmless_branch(const uint8_t *instruction) {
 static kdl_kernel_effect effect_of_code(const uint8_t *code, uint64_t size, uint8_t calls) {
   kdl_kernel_effect effect = KDL_EFFECT_NOTHING;
   for (uint64_t at = 0; at + instruction_size <= size; at += instruction_size) {
-    uint16_t operation = kdl_load_u16(code + at) & operation_mask;
+    uint16_t word = kdl_load_u16(code + at), operation = word & operation_mask;
+    if (word >> predicate_shift == never) /* @!PT, as of the SHFL that begins kernels for sm_70 */
+      continue;
     bool is_call = operation == operation_call || operation == operation_call_uniform;
     if (is_call && calls != calls_message)
       return KDL_EFFECT_SOME;

@@ -69,6 +69,8 @@ static void one_instruction_decides(void **state) {
   } rows[] = {
       {0x0000000801007387, "asserts=stops"}, /* STL */
       {0x0000000b02007986, "asserts=some"},  /* STG */
+      {0x0000000b0200f986, "asserts=stops"}, /* @!PT STG: never */
+      {0x0000000b02000986, "asserts=some"},  /* @P0 STG */
       {0x0000000000007988, "asserts=some"},  /* STS */
       {0x000000000000798e, "asserts=some"},  /* RED */
       {0xfffffff000007947, "asserts=stops"}, /* BRA to itself */

@@ -31,6 +31,8 @@ typedef struct {
   uint64_t directory_size;
   uint64_t compressed_size;   /* bytes of members so far: more than the file has means overlaps */
   uint64_t uncompressed_size; /* inflated to files so far */
+  void *mapping;              /* of the current member, if it is compressed */
+  size_t mapping_size;
   char *package;
 } zip;
 
@@ -110,9 +112,11 @@ static kdl_status write_inflated(int fd, const void *bytes, size_t size) {
                         strerror(errno));
 }
 
-static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t head_size,
-                             uint64_t size, int fd) {
-  enum { step = 1 << 16 };
+/* Pages that were read stay mapped, and would add up to the whole archive: they are dropped now and
+ * then, and read again from the file where needed. */
+static kdl_status inflate_to(const zip *z, kdl_inflater *inflater, const uint8_t *head,
+                             size_t head_size, uint64_t size, int fd) {
+  enum { step = 1 << 16, dropped_after = 1 << 26 };
   uint8_t room[step];
   size_t count;
   KDL_TRY(write_inflated(fd, head, head_size));
@@ -120,6 +124,8 @@ static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t
     size_t want = left < step ? (size_t)left : step;
     KDL_TRY(kdl_inflater_read(inflater, room, want, want, &count));
     KDL_TRY(write_inflated(fd, room, count));
+    if ((left - count) % dropped_after < step)
+      (void)madvise(z->mapping, z->mapping_size, MADV_DONTNEED);
   }
   return kdl_inflater_finish(inflater);
 }
@@ -155,7 +161,7 @@ static kdl_status inflate_and_evaluate(zip *z, const entry *e, kdl_inflater *inf
   if (fd < 0)
     return kdl_fail(kdl_status_from_errno(errno), "cannot make a temporary file: %s",
                     strerror(errno));
-  kdl_status status = inflate_to(inflater, head, head_size, e->in.uncompressed_size, fd);
+  kdl_status status = inflate_to(z, inflater, head, head_size, e->in.uncompressed_size, fd);
   if (status == KDL_OK)
     status = evaluate_inflated(z, e, fd, check_is_bare_device_code(head, head_size));
   close(fd);
@@ -188,6 +194,8 @@ static void read_compressed_member(zip *z, const entry *e, uint64_t offset) {
     add_member_error(z, e->name, NULL);
     return;
   }
+  z->mapping = mapping;
+  z->mapping_size = size;
   kdl_status status = read_deflated_member(z, e, (const uint8_t *)mapping + (offset - start));
   munmap(mapping, size);
   if (status != KDL_OK && !check_is_no_device_code_error(status))

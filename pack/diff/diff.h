@@ -148,7 +148,7 @@ typedef struct diff_budget diff_budget;
 
 /* Where two files differ: of two builds that should be equal. */
 typedef struct diff_bytes {
-  bool is_compared; /* both operands are files */
+  bool is_compared; /* both operands are libraries, or equal files */
   bool is_equal;
   uint64_t offset;    /* of the first difference */
   const char **lines; /* "image 0 (cubin sm_90): .text.saxpy differs" */

@@ -176,7 +176,8 @@ static void find_difference(diff_bytes *bytes, const cli_bytes files[DIFF_SIDES]
   bytes->is_equal = files[DIFF_OLD].size == files[DIFF_NEW].size && at == least;
 }
 
-static void compare_libraries(diff *d) {
+/* False where one of them is no library, but an archive. */
+static bool compare_libraries(diff *d) {
   image_pair pair = {.d = d};
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};
   bool is_open = true;
@@ -188,6 +189,7 @@ static void compare_libraries(diff *d) {
     if (pair.libs[side])
       kdl_close(pair.libs[side]);
   }
+  return is_open;
 }
 
 void diff_compare_bytes(diff *d) {
@@ -196,11 +198,9 @@ void diff_compare_bytes(diff *d) {
       cli_bytes_read_file(d->sides[DIFF_OLD].path, &files[DIFF_OLD]) != KDL_OK)
     return;
   if (cli_bytes_read_file(d->sides[DIFF_NEW].path, &files[DIFF_NEW]) == KDL_OK) {
-    d->bytes.is_compared = true;
     find_difference(&d->bytes, files);
     cli_bytes_free(&files[DIFF_NEW]);
-    if (!d->bytes.is_equal)
-      compare_libraries(d);
+    d->bytes.is_compared = d->bytes.is_equal || compare_libraries(d);
   }
   cli_bytes_free(&files[DIFF_OLD]);
 }

@@ -5,7 +5,8 @@
  *
  *     _ZN57_INTERNAL_8cf5b5ca_16_ActivationGlu_cu_b4a7e4c6_28454gateEv
  *
- * Other generators add a hash to a name of their own. Such names are matched without it.
+ * CUB and Thrust have a namespace with their version and the architectures of the build. Other
+ * generators add a hash to a name of their own. Such names are matched without these.
  */
 #include "pack/diff/diff.h"
 #include "support/base/hash.h"
@@ -49,7 +50,21 @@ static size_t copy_without_hashes(kdl_string text, char *out) {
   return used;
 }
 
-/* The identifier of an unnamed namespace at `at`, after its length; empty where there is none. */
+/* The namespaces of CUB and Thrust have their version, and the architectures that they are compiled
+ * for: CUB_300102_SM_750_800. Returns the length of the part before, or 0. */
+static size_t versioned_name_length(kdl_string name) {
+  static const char *const libraries[] = {"CUB_", "THRUST_"};
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; ++i) {
+    size_t length = strlen(libraries[i]);
+    if (kdl_text_starts(name, libraries[i]) && name.length > length &&
+        kdl_is_digit(name.data[length]))
+      return length;
+  }
+  return 0;
+}
+
+/* The identifier of an unnamed namespace or of a version at `at`, after its length; empty where
+ * there is none. */
 static kdl_string local_name_at(kdl_string text, size_t at, size_t *out_start) {
   const kdl_string none = {NULL, 0};
   uint32_t length;
@@ -59,7 +74,8 @@ static kdl_string local_name_at(kdl_string text, size_t at, size_t *out_start) {
     return none;
   kdl_string name = {text.data + start, length};
   *out_start = start;
-  return kdl_text_starts(name, "_INTERNAL_") || kdl_text_starts(name, "_GLOBAL__N__") ? name : none;
+  bool is_local = kdl_text_starts(name, "_INTERNAL_") || kdl_text_starts(name, "_GLOBAL__N__");
+  return is_local || versioned_name_length(name) ? name : none;
 }
 
 /* The last part is the number of a process. */
@@ -80,9 +96,13 @@ size_t diff_name_normalise(kdl_string text, char *out) {
     kdl_string local = local_name_at(text, at, &start);
     if (!local.data)
       continue;
+    size_t end = start + local.length;
     used += copy_without_hashes((kdl_string){text.data + done, at - done}, out + used);
+    size_t kept = versioned_name_length(local);
+    if (kept)
+      local.length = kept;
     used += copy_without_hashes(without_process(local), out + used);
-    done = start + local.length;
+    done = end;
     at = done - 1;
   }
   return used + copy_without_hashes(kdl_text_substr(text, done), out + used);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { most_rows = 14, longest_name = 100 };
+enum { most_rows = 14, longest_name = 100, longest_place = 60 };
 
 static void print_side(const diff *d, int side) {
   const diff_side *of = &d->sides[side];
@@ -138,7 +138,11 @@ static void print_libraries(const diff *d, int side) {
     if (of->libraries[i].scope || !of->libraries[i].kernel_count)
       continue;
     printf(shown++ ? ", " : " ");
-    cli_text_print(kdl_text_of(of->libraries[i].place), "");
+    const char *place = of->libraries[i].place;
+    size_t length = strlen(place);
+    bool is_cut = !d->is_long && length > longest_place;
+    printf("%s", is_cut ? "..." : "");
+    cli_text_print(kdl_text_of(place + (is_cut ? length - longest_place : 0)), "");
   }
   printf(shown < count ? ", ...\n" : "\n");
 }

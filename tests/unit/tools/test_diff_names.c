@@ -25,6 +25,10 @@ static void hashes_are_left_out(void **state) {
       {"_ZN38_GLOBAL__N__8cf5b5ca_4_a_cu_b4a7e4c6_94gateEv", "_ZN_GLOBAL__N__#_4_a_cu_#4gateEv"},
       /* the length reaches beyond the name: no identifier */
       {"_ZN99_INTERNAL_8cf5b5ca_a", "_ZN99_INTERNAL_#_a"},
+      /* of a version of a library */
+      {"_ZN3cub21CUB_300102_SM_750_8006detail1kEv", "_ZN3cubCUB_6detail1kEv"},
+      {"_ZN6thrust20THRUST_200800_SM_8001kEv", "_ZN6thrustTHRUST_1kEv"},
+      {"_ZN3cub5CUB_x1kEv", "_ZN3cub5CUB_x1kEv"},
       {"kernel_0123456789abcdef", "kernel_#"},
       {"kernel_0123456789abcdef_2", "kernel_#_2"},
       {"kernel.0123456789abcdef.kd", "kernel.#.kd"},

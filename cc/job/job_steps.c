@@ -8,8 +8,10 @@
 #include "support/base/error.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* Messages                                                                                     */
@@ -269,11 +271,27 @@ static void add_language(kdl_string_list *words, const cc_job *job) {
   kdl_string_list_append_format(words, "-isystem%s", plan->tools.include);
 }
 
+/* Debugging information and __FILE__ have paths from the source's folder, the current one and the
+ * headers' on, so that the same source gives the same bytes wherever it lies. The user's own maps
+ * come later and count more. */
+static void add_path_maps(kdl_string_list *words, const cc_job *job) {
+  const char *slash = strrchr(job->source->path, '/');
+  char folder[PATH_MAX];
+  cc_add_words(words, CC_WORDS("-ffile-compilation-dir=.", "-ffile-prefix-map=./="));
+  kdl_string_list_append_format(words, "-ffile-prefix-map=%s/=", job->plan->tools.include);
+  if (getcwd(folder, sizeof folder))
+    kdl_string_list_append_format(words, "-ffile-prefix-map=%s/=", folder);
+  if (slash && slash != job->source->path)
+    kdl_string_list_append_format(
+        words, "-ffile-prefix-map=%.*s/=", (int)(slash - job->source->path), job->source->path);
+}
+
 kdl_string_list cc_clang_command(cc_job *job, const char *path) {
   const cc_plan *plan = job->plan;
   const char *slash = strrchr(job->source->path, '/');
   kdl_string_list words = {.arena = &job->arena};
   kdl_string_list_append(&words, plan->tools.clang);
+  add_path_maps(&words, job);
   if (cc_is_vendor_language(job)) {
     cc_vendor_add_flags(&words, job);
     add_user_flags(&words, job);
@@ -291,7 +309,8 @@ kdl_string_list cc_clang_command(cc_job *job, const char *path) {
                                   slash ? (int)(slash - job->source->path) + 1 : 1,
                                   slash ? job->source->path : ".");
   if (path != job->source->path) /* the copy's name means nothing to a debugger */
-    kdl_string_list_append_format(&words, "-ffile-prefix-map=%s=%s", path, job->source->path);
+    kdl_string_list_append_format(&words, "-ffile-prefix-map=%s=%s", path,
+                                  slash ? slash + 1 : job->source->path);
   kdl_string_list_append(&words, path);
   return words;
 }

@@ -28,11 +28,33 @@ static kdl_status read_image(cc_job *job, const char *path, kdl_image_kind kind)
   return cc_read_file(job, path, &job->image);
 }
 
+/* LLVM names a module after its file: removes the folder, so that it does not matter where that
+ * is. */
+static kdl_string without_folder(cc_job *job, kdl_string ir) {
+  kdl_string name;
+  if (!cc_text_after(ir, "source_filename = \"", &name))
+    return ir;
+  size_t cut = 0;
+  for (size_t i = 0; i < name.length && name.data[i] != '"'; ++i)
+    cut = name.data[i] == '/' ? i + 1 : cut;
+  size_t before = (size_t)(name.data - ir.data);
+  char *text = xarena_alloc(&job->arena, ir.length + 1);
+  memcpy(text, ir.data, before);
+  memcpy(text + before, name.data + cut, name.length - cut);
+  text[ir.length - cut] = '\0';
+  return (kdl_string){text, ir.length - cut};
+}
+
 /* The linker optimises, because it knows the device and the callees (docs/linking.md). */
 static kdl_status make_bitcode(cc_job *job) {
-  const char *image = cc_temp_path(job, "bc");
+  const char *code = cc_temp_path(job, "bitcode.ll"), *image = cc_temp_path(job, "bc");
+  kdl_string ir;
   KDL_TRY(cc_compile_with_math(
-      job, job->code, CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image));
+      job, job->code, CC_WORDS("-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm"), code));
+  KDL_TRY(cc_read_file(job, code, &ir));
+  KDL_TRY(cc_write_text(code, without_folder(job, ir)));
+  KDL_TRY(cc_compile_ir(job, code, CC_WORDS("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"),
+                        image));
   return read_image(job, image, KDL_IMAGE_BITCODE);
 }
 
@@ -199,20 +221,6 @@ static bool rounds_bf16_itself(const cc_job *job) {
       return false;
   }
   return true;
-}
-
-/* LLVM names a module after its file, here a temporary one: removes the folder. */
-static kdl_string without_folder(cc_job *job, kdl_string ir) {
-  size_t cut = strlen(job->plan->folder) + 1; /* and the slash */
-  kdl_string name;
-  if (!cc_text_after(ir, "source_filename = \"", &name) ||
-      !kdl_text_starts(name, job->plan->folder))
-    return ir;
-  size_t before = (size_t)(name.data - ir.data);
-  char *text = xarena_alloc(&job->arena, ir.length + 1);
-  memcpy(text, ir.data, before);
-  memcpy(text + before, name.data + cut, name.length - cut + 1); /* and the NUL */
-  return (kdl_string){text, ir.length - cut};
 }
 
 /* Unoptimised IR of the source and of what `write` adds, with group variables lowered. An image's

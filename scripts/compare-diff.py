@@ -35,7 +35,7 @@ PYTHON = [
     ("torch", "2.14.1", "2.15.0"),
     ("xformers", "0.0.34", "0.0.35"),
 ]
-DEBIAN = [("librocrand1", "bookworm", "trixie"), ("librocsparse0", "bookworm", "trixie"), ("librocblas0", "bookworm", "trixie")]
+DEBIAN = [("librocrand1", "bookworm", "trixie"), ("librocsparse0", "bookworm", "trixie")]
 MIRROR = "http://deb.debian.org/debian"
 
 parser = argparse.ArgumentParser()
@@ -122,7 +122,9 @@ def cubin_numbers(path, kernel):
 
 def cubin_params(path, kernel):
     text = run(f"{options.tools}/cuobjdump", "-elf", path)
-    part = text.partition(f".nv.info.{kernel}\n")[2].partition("\n.")[0]
+    part = text.partition(f"\n.nv.info.{kernel}\n")[2].partition("\n.")[0]
+    if not part:
+        sys.exit(f"{path}: cuobjdump -elf has no .nv.info.{kernel}")
     return sorted(re.findall(r"Ordinal\s*:\s*(\S+)\s+Offset\s*:\s*(\S+)\s+Size\s*:\s*(\S+)", part))
 
 

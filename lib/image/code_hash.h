@@ -4,8 +4,6 @@
 #ifndef KDL_IMAGE_CODE_HASH_H
 #define KDL_IMAGE_CODE_HASH_H
 
-#include "lib/inspect/kernels.h"
-#include "support/base/bytes.h"
 #include "support/base/hash.h"
 
 typedef struct kdl_code_hash {

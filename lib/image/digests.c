@@ -3,6 +3,7 @@
 #include "lib/image/code_hash.h"
 #include "lib/image/name_table.h"
 #include "lib/image/readers.h"
+#include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 
 #include <string.h>

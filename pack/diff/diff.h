@@ -109,7 +109,8 @@ typedef struct diff_kernel {
 typedef struct diff_library {
   const char *path;  /* for reports: "file" or "archive!member" */
   const char *place; /* in the operand; "" for the operand itself */
-  uint32_t scope;    /* equal for libraries that are matched; 0: none matches */
+  uint32_t scope;    /* equal for libraries that are matched; 0: not yet known */
+  bool is_matched;
   diff_kernel *kernels;
   size_t kernel_count;
   size_t images, unreadable;
@@ -199,6 +200,7 @@ kdl_status diff_read_library(void *user, kdl_library *lib, const check_file *fil
 
 /* Matches libraries, then kernels. */
 void diff_match_libraries(diff *d);
+void diff_match_by_overlap(diff *d, uint32_t *scopes);
 void diff_match_kernels(diff *d);
 
 /* Compares the matched kernels and counts. */

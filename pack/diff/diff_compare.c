@@ -164,18 +164,50 @@ static int compare_kernel_devices(const void *left, const void *right) {
   return (a->key > b->key) - (a->key < b->key);
 }
 
-/* The kernel under which both sides count: that of the new side where there is one. A kernel that
- * moved counts in all libraries. */
-static uint64_t device_key(const diff *d, int side, const diff_kernel *kernel,
-                           const uint8_t *is_moved) {
+static uint64_t scoped_name(const diff *d, int side, const diff_kernel *kernel) {
+  return (uint64_t)d->sides[side].libraries[kernel->library].scope << 32 |
+         d->names.items[kernel->name].key;
+}
+
+/* A kernel of the old side that has another name or library on the new one. */
+typedef struct {
+  uint64_t from, to;
+} move;
+
+typedef struct {
+  move *items;
+  size_t count;
+} moves;
+
+static int compare_moves(const void *left, const void *right) {
+  const move *a = left, *b = right;
+  return (a->from > b->from) - (a->from < b->from);
+}
+
+static moves list_moves(const diff *d) {
+  const diff_side *old = &d->sides[DIFF_OLD];
+  moves list = {xcalloc(old->kernel_count + 1, sizeof *list.items), 0};
+  for (size_t i = 0; i < old->kernel_count; ++i) {
+    const diff_kernel *partner = diff_partner(d, DIFF_OLD, &old->kernels[i]);
+    if (partner && partner->changes & (DIFF_BIT(DIFF_MOVED) | DIFF_BIT(DIFF_RENAMED)))
+      list.items[list.count++] =
+          (move){scoped_name(d, DIFF_OLD, &old->kernels[i]), scoped_name(d, DIFF_NEW, partner)};
+  }
+  if (list.count)
+    qsort(list.items, list.count, sizeof *list.items, compare_moves);
+  return list;
+}
+
+/* The name and scope under which both sides count: those of the new side. */
+static uint64_t device_key(const diff *d, int side, const diff_kernel *kernel, const moves *moved) {
   const diff_kernel *partner = side == DIFF_OLD ? diff_partner(d, side, kernel) : NULL;
-  const diff_kernel *of = partner ? partner : kernel;
-  int of_side = partner ? DIFF_NEW : side;
-  uint32_t name = d->names.items[of->name].key;
-  if (!partner && side == DIFF_OLD && d->renames[name])
-    name = d->renames[name] - 1;
-  uint32_t scope = is_moved[name] ? 0 : d->sides[of_side].libraries[of->library].scope;
-  return (uint64_t)scope << 32 | name;
+  if (partner)
+    return scoped_name(d, DIFF_NEW, partner);
+  move own = {scoped_name(d, side, kernel), 0};
+  const move *found = side == DIFF_OLD
+                          ? bsearch(&own, moved->items, moved->count, sizeof own, compare_moves)
+                          : NULL;
+  return found ? found->to : own.from;
 }
 
 static void count_device_group(diff *d, const kernel_devices *group, size_t count,
@@ -208,18 +240,13 @@ static void find_lost_devices(diff *d, uint32_t *lost[DIFF_SIDES]) {
   size_t count = 0;
   size_t total = d->sides[DIFF_OLD].kernel_count + d->sides[DIFF_NEW].kernel_count;
   kernel_devices *items = xcalloc(total + 1, sizeof *items);
-  uint8_t *is_moved = xcalloc(d->names.count + 1, 1);
-  for (size_t i = 0; i < d->sides[DIFF_NEW].kernel_count; ++i) {
-    const diff_kernel *kernel = &d->sides[DIFF_NEW].kernels[i];
-    if (kernel->changes & DIFF_BIT(DIFF_MOVED))
-      is_moved[d->names.items[kernel->name].key] = 1;
-  }
+  moves moved = list_moves(d);
   for (int side = 0; side < DIFF_SIDES; ++side) {
     for (size_t i = 0; i < d->sides[side].kernel_count; ++i) {
       const diff_kernel *kernel = &d->sides[side].kernels[i];
       uint32_t runs = kernel->is_hollow ? 0 : kernel->devices;
       bool is_native = diff_is_native(diff_kernel_target(d, kernel)->kind);
-      items[count++] = (kernel_devices){device_key(d, side, kernel, is_moved), runs,
+      items[count++] = (kernel_devices){device_key(d, side, kernel, &moved), runs,
                                         is_native ? runs : 0, (uint32_t)i, side};
     }
   }
@@ -231,7 +258,7 @@ static void find_lost_devices(diff *d, uint32_t *lost[DIFF_SIDES]) {
     count_device_group(d, &items[from], to - from, lost);
   }
   free(items);
-  free(is_moved);
+  free(moved.items);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -259,11 +286,6 @@ typedef struct {
 static int compare_keys(const void *left, const void *right) {
   const uint64_t *a = left, *b = right;
   return (*a > *b) - (*a < *b);
-}
-
-static uint64_t scoped_name(const diff *d, int side, const diff_kernel *kernel) {
-  return (uint64_t)d->sides[side].libraries[kernel->library].scope << 32 |
-         d->names.items[kernel->name].key;
 }
 
 /* The names of a side that the other has too, for some target: in a matched library, or under

@@ -18,7 +18,7 @@ static void write_side(cli_json *json, const diff *d, int side) {
   cli_json_put_number(json, "code_bytes", of->code_bytes);
   cli_json_put_array(json, "only");
   for (size_t i = 0; i < of->library_count; ++i) {
-    if (!of->libraries[i].scope)
+    if (!of->libraries[i].is_matched)
       cli_json_text(json, of->libraries[i].place);
   }
   cli_json_end_array(json);

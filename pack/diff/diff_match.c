@@ -3,10 +3,11 @@
  * Matches the libraries of both sides, then their kernels.
  *
  * Libraries match by their place in the operand, else by their place without hashes or numbers
- * (libx.so.12 and libx.so.13), else by their file name, else if only one is left on each side.
- * Kernels of matched libraries match by name and target; then those of any libraries. A kernel
- * whose name is gone matches one whose name is new if both have the same code, or the same C++ name
- * without template arguments, and no other does: it was renamed, for all targets.
+ * (libx.so.12 and libx.so.13), else by their file name, else if only one is left on each side, else
+ * by the kernels that they have in common. Kernels of matched libraries match by name and target;
+ * then those of any libraries. A kernel whose name is gone matches one whose name is new if both
+ * have the same code, or the same C++ name without template arguments, and no other does: it was
+ * renamed, for all targets.
  */
 #include "pack/diff/diff.h"
 #include "support/base/cxx_name.h"
@@ -90,8 +91,10 @@ static void match_places(library_entry *entries, size_t count, bool is_unique, u
         *scopes + 1 >= DIFF_LIMIT_SCOPES)
       continue;
     ++*scopes;
-    for (size_t i = from; i < to; ++i)
+    for (size_t i = from; i < to; ++i) {
       entries[i].library->scope = *scopes;
+      entries[i].library->is_matched = true;
+    }
   }
 }
 
@@ -163,8 +166,17 @@ void diff_match_libraries(diff *d) {
   for (int pass = 0; pass < library_passes; ++pass)
     match_places(entries, list_unmatched(d, (library_pass)pass, entries), pass != by_place,
                  &scopes);
-  if (list_unmatched(d, by_place, entries) == 2 && entries[0].side != entries[1].side)
+  size_t left = list_unmatched(d, by_place, entries);
+  if (left == 2 && entries[0].side != entries[1].side) {
     entries[0].library->scope = entries[1].library->scope = ++scopes;
+    entries[0].library->is_matched = entries[1].library->is_matched = true;
+  }
+  diff_match_by_overlap(d, &scopes);
+  left = list_unmatched(d, by_place, entries);
+  if (left + scopes >= DIFF_LIMIT_SCOPES)
+    cli_fatal("too many libraries");
+  for (size_t i = 0; i < left; ++i) /* alone */
+    entries[i].library->scope = ++scopes;
   free(entries);
 }
 
@@ -344,6 +356,29 @@ static void pair_groups(matcher *m, const entry *old, size_t old_count, const en
   match_groups(m->d, old, old_count, new, new_count);
 }
 
+static bool may_have_moved(const diff *d, uint32_t old, uint32_t new) {
+  const diff_side *from = &d->sides[DIFF_OLD], *to = &d->sides[DIFF_NEW];
+  return from->libraries[from->kernels[old].library].is_matched ||
+         to->libraries[to->kernels[new].library].is_matched;
+}
+
+/* Kernels that are not in matching libraries, from or to one that is matched: those of equal code,
+ * else one of each side. Of several it is not known which one moved. */
+static void pair_moved(matcher *m, const entry *old, size_t old_count, const entry *new,
+                       size_t new_count) {
+  size_t i = 0, k = 0;
+  if (old_count == 1 && new_count == 1 && may_have_moved(m->d, old->number, new->number))
+    match_pair(m->d, old->number, new->number);
+  while ((old_count > 1 || new_count > 1) && i < old_count && k < new_count) {
+    if (old[i].code == new[k].code && may_have_moved(m->d, old[i].number, new[k].number))
+      match_pair(m->d, old[i++].number, new[k++].number);
+    else if (old[i].code < new[k].code)
+      ++i;
+    else
+      ++k;
+  }
+}
+
 /* A name of one side for one of the other, and no other. */
 static void note_rename(matcher *m, const entry *old, size_t old_count, const entry *new,
                         size_t new_count) {
@@ -385,7 +420,7 @@ void diff_match_kernels(diff *d) {
       m.is_present[side][name_key(d, &d->sides[side].kernels[i])] = 1;
   }
   run_pass(&m, key_in_scope, pair_groups, true);
-  run_pass(&m, key_anywhere, pair_groups, false);
+  run_pass(&m, key_anywhere, pair_moved, false);
   run_pass(&m, key_by_code, note_rename, false);
   run_pass(&m, key_by_base_name, note_rename, false);
   run_pass(&m, key_renamed, pair_groups, false);

@@ -150,12 +150,14 @@ static kdl_status read_image(reader *r, const kdl_image_info *image) {
   const void *data;
   size_t size;
   r->first = r->library->kernel_count;
-  if (image->problem.length ||
-      kdl_library_acquire_bytes(r->lib, r->image, &data, &size) != KDL_OK) {
+  kdl_status status = image->problem.length
+                          ? KDL_BAD_FILE
+                          : kdl_library_acquire_bytes(r->lib, r->image, &data, &size);
+  if (status != KDL_OK) {
     ++r->library->unreadable;
-    return KDL_OK;
+    return status == KDL_NO_MEMORY ? status : KDL_OK;
   }
-  kdl_status status = kdl_image_read_digests(image->kind, data, size, add_kernel, r);
+  status = kdl_image_read_digests(image->kind, data, size, add_kernel, r);
   if (status == KDL_OK && r->library->kernel_count > r->first) {
     kdl_status uses = kdl_image_read_resources(image->kind, data, size, set_resources, r);
     kdl_status effects = kdl_image_read_effects(image->kind, data, size, set_effect, r);

@@ -128,14 +128,14 @@ static void print_libraries(const diff *d, int side) {
   const diff_side *of = &d->sides[side];
   size_t count = 0;
   for (size_t i = 0; i < of->library_count; ++i)
-    count += !of->libraries[i].scope && of->libraries[i].kernel_count;
+    count += !of->libraries[i].is_matched && of->libraries[i].kernel_count;
   if (!count || !d->sides[!side].library_count)
     return;
   printf("\n%zu librar%s only in the %s one:", count, count == 1 ? "y" : "ies",
          side == DIFF_OLD ? "old" : "new");
   size_t shown = 0;
   for (size_t i = 0; i < of->library_count && (d->is_long || shown < DIFF_EXAMPLES); ++i) {
-    if (of->libraries[i].scope || !of->libraries[i].kernel_count)
+    if (of->libraries[i].is_matched || !of->libraries[i].kernel_count)
       continue;
     printf(shown++ ? ", " : " ");
     const char *place = of->libraries[i].place;

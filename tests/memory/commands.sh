@@ -134,6 +134,9 @@ check) # below a folder: a package of Python's, files of other kinds, archives
   each check env --device=h200
   each check env --device=a100 --device=mi210 --json
   each check env --device=a100 --kernels --demangle
+  expected=0
+  each diff env env --json
+  each diff env env/foo --device=h200 --markdown --long
   ;;
 archives)
   mkdir -p tree tar/t.dist-info gz/t.dist-info zip/t.dist-info

@@ -11,6 +11,7 @@
 #include "lib/image/code_hash.h"
 #include "lib/image/name_table.h"
 #include "lib/image/readers.h"
+#include "support/base/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

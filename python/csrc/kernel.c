@@ -18,12 +18,8 @@ typedef struct py_launcher {
   py_shape shape;
 } py_launcher;
 
-PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *device,
-                        const kdl_select_opts *opts) {
-  kdl_kernel *kernel;
-  kdl_status status = kdl_sym(library->library, device, name, opts, &kernel);
-  if (status != KDL_OK)
-    return py_raise(status);
+static PyObject *wrap_kernel(py_library *library, const char *name, kdl_device *device,
+                             kdl_kernel *kernel) {
   py_target target;
   if (!py_target_of(device, NULL, &target))
     return NULL;
@@ -44,6 +40,13 @@ PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *devic
   self->is_loaded = false;
   self->signature.count = -1;
   return (PyObject *)self;
+}
+
+PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *device,
+                        const kdl_select_opts *opts) {
+  kdl_kernel *kernel;
+  kdl_status status = kdl_sym(library->library, device, name, opts, &kernel);
+  return status == KDL_OK ? wrap_kernel(library, name, device, kernel) : py_raise(status);
 }
 
 static void kernel_destroy(PyObject *object) {
@@ -332,6 +335,34 @@ static PyObject *kernel_prepare(PyObject *object, PyObject *const *objects, Py_s
              : NULL;
 }
 
+static PyObject *kernel_variant(PyObject *object, PyObject *const *objects, Py_ssize_t count,
+                                PyObject *names) {
+  py_kernel *self = (py_kernel *)object;
+  PyObject *queue_object;
+  py_shape shape;
+  py_arguments arguments;
+  kdl_queue *queue;
+  kdl_kernel *variant = NULL;
+  kdl_status status = KDL_OK;
+  if (!launch_keys(objects, count, names, &queue_object, &shape))
+    return NULL;
+  bool ok =
+      py_kernel_convert_arguments(self, queue_object, objects, (size_t)count, &arguments, &queue);
+  if (ok) {
+    const kdl_args args = {arguments.count, arguments.pointers, NULL};
+    Py_BEGIN_ALLOW_THREADS status =
+        kdl_kernel_variant(self->kernel, shape.is_grid ? NULL : &shape.items, &args, &variant);
+    Py_END_ALLOW_THREADS
+  }
+  py_arguments_free(&arguments);
+  if (!ok || status != KDL_OK)
+    return ok ? py_raise_for(status, self->name) : NULL;
+  if (variant != self->kernel)
+    return wrap_kernel(self->library, self->name, self->target.device, variant);
+  Py_INCREF(object);
+  return object;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Properties                                                                                   */
 
@@ -426,6 +457,10 @@ static PyMethodDef methods[] = {
      "cluster=None, threads=None)\n--\n\nThe launch as an object to be called often: its arguments "
      "are converted "
      "now."},
+    {"variant", (PyCFunction)(void (*)(void))kernel_variant, METH_FASTCALL | METH_KEYWORDS,
+     "variant($self, *arguments, items=None, grid=None, queue=None)\n--\n\nThe kernel of the image "
+     "that such a launch uses now, where images have conditions or the policy is adaptive; else "
+     "the kernel itself."},
     {"info", kernel_info, METH_NOARGS,
      "info($self)\n--\n\nWhat runs when the kernel is launched, as a dict. Loads it."},
     {"load", kernel_load, METH_NOARGS,

@@ -2,6 +2,7 @@
 """Launching on the host: arguments of every type, and what is refused."""
 import array
 import copy
+import shutil
 import struct
 import threading
 
@@ -325,3 +326,24 @@ def test_work_items_are_rounded_up_to_whole_groups(saxpy):
     x, y = np.ones(300, np.float32), np.zeros(300, np.float32)
     saxpy[5](1.0, x, y, 300)
     assert saxpy.info()["block"][0] in (0, 256) and y.tolist() == [1] * 256 + [0] * 44
+
+
+def test_the_variant_of_a_launch(tmp_path, host):
+    """Where images have conditions, variant() gives the kernel of the image that a launch uses."""
+    if not shutil.which("clang-22") and not shutil.which("clang"):
+        pytest.skip("clang not found (Debian: clang-22)")
+    text = "#include <kdl/kernel.h>\n__gpu_kernel void mark(__gpu_global uint32_t *out, uint32_t n) { if (n) out[0] = MARK; }\n"
+    small = tmp_path / "small.c"
+    small.write_text(text.replace("MARK", "1"))
+    made = kdl.compile("mark.c", text=text.replace("MARK", "2"), options=[f"--variant=when=n<=16,tag=small:{small}"])
+    kernel, out = made.kernel("mark", host), np.zeros(1, np.uint32)
+    assert kernel.variant(out, 16, items=1).info()["image"] == 0
+    assert kernel.variant(out, 17, grid=1).info()["image"] == 1
+    variant = kernel.variant(out, 3, items=1)
+    variant[1](out, 1000)
+    assert out[0] == 1
+    kernel[1](out, 1000)
+    assert out[0] == 2
+    assert variant.variant(out, 1000, items=1) is variant
+    with pytest.raises(TypeError):
+        kernel.variant(out, 3)

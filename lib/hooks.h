@@ -10,6 +10,8 @@
 
 #include <kdl/backend.h>
 
+#include <stdbool.h>
+
 /* ------------------------------------------------------------------------------------------ */
 /* ext/trace                                                                                    */
 
@@ -82,5 +84,83 @@ typedef struct kdl_jit_hooks {
 
 /* NULL where the library was built without ext/jit. */
 extern const kdl_jit_hooks *const kdl_jit;
+
+/* ------------------------------------------------------------------------------------------ */
+/* ext/adaptive                                                                                 */
+
+/* The times of one kernel's variants on one device, by classes of problems. */
+typedef struct kdl_adaptive kdl_adaptive;
+
+/* An integer argument that describes the size of a problem. */
+typedef struct kdl_shape_argument {
+  uint16_t index;
+  uint8_t size; /* bytes: 1, 2, 4 or 8 */
+  bool is_signed;
+  kdl_string name;
+} kdl_shape_argument;
+
+typedef struct kdl_adaptive_variant {
+  uint64_t id; /* of the image's bytes and its key for the kernel: the same in every process */
+  uint32_t image;
+  const char *tag;     /* variant_tag; "" where it has none */
+  uint32_t tile[3];    /* items that a group covers; 0: unknown */
+  uint64_t order[2];   /* in the ranking; larger is first */
+  bool is_compiled;    /* when it is loaded, by a linker or the driver, which takes long */
+  const char *refusal; /* why it may not be tried; NULL: it may */
+} kdl_adaptive_variant;
+
+/* Everything is copied. */
+typedef struct kdl_adaptive_subject {
+  const char *kernel, *library;
+  const char *device;  /* the route's label */
+  kdl_string identity; /* kernel and device as text, by which the table is found */
+  kdl_string tuned;    /* lines of a table that the library carries; `data` NULL: none */
+  const kdl_backend_table *table;
+  void *handle;   /* the backend's device */
+  bool is_host;   /* a launch has ended when it returns */
+  uint32_t units; /* of the device; 0: unknown */
+  const kdl_shape_argument *arguments;
+  size_t argument_count;
+  const kdl_adaptive_variant *variants; /* in rank order */
+  uint32_t variant_count;
+} kdl_adaptive_subject;
+
+/* A launch that is measured. */
+typedef struct kdl_adaptive_trial {
+  struct kdl_class_entry *entry; /* NULL: the launch is not measured */
+  struct kdl_sample *sample;     /* NULL: it cannot be measured, or the measurement has ended */
+  uint32_t leader;               /* the variant to use where the trial fails */
+  bool is_trial;                 /* of a variant that does not lead */
+} kdl_adaptive_trial;
+
+enum { KDL_ADAPTIVE_GRID = 1, KDL_ADAPTIVE_CONDITIONS_AT = 1, KDL_ADAPTIVE_CONDITIONS = 28 };
+
+typedef struct kdl_adaptive_hooks {
+  /* NULL when out of memory. */
+  kdl_adaptive *(*open)(const kdl_adaptive_subject *subject);
+  /* `is_usable`: the device can be called, to destroy events. */
+  void (*close)(kdl_adaptive *adaptive, bool is_usable);
+
+  /* The variant for a launch over `extent` (items, or groups with KDL_ADAPTIVE_GRID). The bits from
+   * KDL_ADAPTIVE_CONDITIONS_AT on are the variants, from the first, whose condition does not hold.
+   * With a NULL trial the launch is not measured. */
+  uint32_t (*choose)(kdl_adaptive *adaptive, const kdl_extent *extent, uint32_t flags,
+                     const kdl_args *args, kdl_adaptive_trial *out_trial);
+
+  /* Before and after a launch with a trial that has an entry. */
+  void (*begin)(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue);
+  void (*end)(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue, kdl_status status);
+
+  /* The variant was loaded for a trial, which took so long. */
+  void (*loaded)(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, uint64_t ns);
+
+  /* The variant cannot be used by this process: it does not load; or, with a trial, for its
+   * class. */
+  void (*exclude)(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, uint32_t variant,
+                  const char *reason);
+} kdl_adaptive_hooks;
+
+/* NULL where the library was built without ext/adaptive. */
+extern const kdl_adaptive_hooks *const kdl_adaptive_choice;
 
 #endif

@@ -291,6 +291,10 @@ typedef struct kdl_backend_table {
    * without this function, queue_create. */
   kdl_status (*queue_create_limited)(void *device, int32_t priority, uint32_t threads,
                                      void **out_queue);
+
+  /* Optional. The highest clock of the device's processors in kHz, which is part of what identifies
+   * the device where measured times are stored. */
+  kdl_status (*clock_rate)(void *device, uint64_t *out_khz);
 } kdl_backend_table;
 
 /* The name and the type of the function that a shared object exports. */

@@ -360,6 +360,8 @@ typedef enum kdl_policy {
   KDL_POLICY_BEST = 0,   /* variant_priority, then how well the image fits, then file order */
   KDL_POLICY_FIRST,      /* file order: what LLVM does                                      */
   KDL_POLICY_CAPABILITY, /* how well the image fits, then variant_priority, then file order */
+  KDL_POLICY_ADAPTIVE,   /* as best, and among the images that fit the fastest one for the size of
+                            the problem, as measured in launches: docs/adaptive.md */
 } kdl_policy;
 
 /* A specialisation constant (KDL_CONSTANT in <kdl/ukernel.h>) and its value, a number as text. */

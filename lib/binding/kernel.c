@@ -33,6 +33,7 @@ typedef struct {
 
 /* The handle's memory belongs to the library's arena. */
 static void free_kernel(kdl_kernel *kernel) {
+  kdl_variants_destroy(kernel);
   free(kernel->failure.message);
   kdl_arena_free(&kernel->failure_arena);
   kdl_kernel_args_reset(kernel);
@@ -125,7 +126,7 @@ static kdl_kernel *get_handle(const handle_lookup *found, const kdl_runtime *run
   if (!made)
     return kernel;
   made->node.hash = hash;
-  if (found->ranking->has_conditions && !kdl_variants_create(made, bound))
+  if (kdl_variants_needed(found->ranking) && !kdl_variants_create(made, bound))
     return NULL;
   kdl_bound_objects_add(bound, made);
   return kernel_of_node(kdl_trie_add(&bound->handles, &made->node, is_same_handle, found));

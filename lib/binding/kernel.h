@@ -72,8 +72,8 @@ struct kdl_kernel {
   const char *constants; /* as kdl_jit prints them; NULL: none */
   const kdl_ranking *ranking;
   size_t first, end; /* the images of the ranking that it may load */
-  /* NULL unless an image of the ranking has a condition. Then each launch selects a handle of one
-   * image, and this handle loads none. */
+  /* NULL unless an image of the ranking has a condition or the policy is adaptive. Then each launch
+   * selects a handle of one image, and this handle loads none. */
   struct kdl_variants *variants;
 
   /* The result of binding: written once, by the thread that binds, before `bind_state`. */

@@ -1,36 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/binding/variants.h"
 
+#include "lib/binding/adaptive.h"
 #include "lib/binding/geometry.h"
 #include "lib/inspect/images.h"
-#include "lib/target/condition.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
-
-typedef struct kdl_variant {
-  bool has_condition;
-  kdl_condition condition;
-  kdl_kernel *kernel;
-} kdl_variant;
-
-/* In rank order, in the container's memory. */
-struct kdl_variants {
-  _Atomic(kdl_kernel *) pinned; /* NULL: launches select */
-  size_t count;
-  kdl_variant items[];
-};
 
 /* ------------------------------------------------------------------------------------------ */
 /* Selecting                                                                                    */
 
 static bool is_unbindable(const kdl_kernel *kernel) {
   return atomic_load_explicit(&kernel->bind_state, memory_order_acquire) == KDL_UNBINDABLE;
-}
-
-static bool is_for_launch(const kdl_variant *variant, const kdl_extent *items,
-                          const kdl_args *args) {
-  return !variant->has_condition || kdl_condition_holds(&variant->condition, items, args);
 }
 
 /* "image 0 when m<=16; image 2 when m<=64" */
@@ -56,9 +38,11 @@ static kdl_status select_variant(const kdl_kernel *kernel, void *queue, const kd
   *out_kernel = atomic_load_explicit(&kernel->variants->pinned, memory_order_acquire);
   if (*out_kernel)
     return KDL_OK;
+  if (kernel->variants->adaptive)
+    return kdl_adaptive_select(kernel, queue, items, args, out_kernel);
   for (size_t i = 0; i < kernel->variants->count; ++i) {
     const kdl_variant *variant = &kernel->variants->items[i];
-    if (!is_for_launch(variant, items, args))
+    if (!kdl_variant_is_for_launch(variant, items, args))
       continue;
     *out_kernel = variant->kernel;
     if (kdl_kernel_is_bound(variant->kernel))
@@ -144,6 +128,11 @@ static kdl_status launch_items_selected(kdl_kernel *kernel, kdl_queue *queue,
   return entry(selected, queue, items, args);
 }
 
+void kdl_variants_destroy(kdl_kernel *kernel) {
+  if (kdl_kernel_is_adaptive(kernel))
+    kdl_adaptive_destroy(kernel);
+}
+
 void kdl_variants_pin(kdl_kernel *kernel, kdl_kernel *pinned) {
   atomic_store_explicit(&kernel->variants->pinned, pinned, memory_order_release);
 }
@@ -182,6 +171,8 @@ bool kdl_variants_create(kdl_kernel *kernel, kdl_bound_objects *bound) {
   for (size_t i = 0; i < variants->count; ++i)
     kdl_bound_objects_add(bound, variants->items[i].kernel);
   kernel->variants = variants;
+  if (kdl_adaptive_create(kernel))
+    return true;
   kernel->head.entry = launch_selected;
   atomic_store_explicit(&kernel->items_entry, launch_items_selected, memory_order_relaxed);
   return true;

@@ -14,6 +14,10 @@ struct kdl_kernel_key;
 /* The text of the field `when`; `data` is NULL where the key has none. */
 kdl_string kdl_kernel_condition(const struct kdl_kernel_key *key);
 
+/* The text of the fields `shape` and `effects`, likewise. */
+kdl_string kdl_kernel_shape(const struct kdl_kernel_key *key);
+kdl_string kdl_kernel_effects(const struct kdl_kernel_key *key);
+
 /* The index of the parameter with that name in the key's `names`; -1 where it has none. */
 long kdl_kernel_find_param(const struct kdl_kernel_key *key, kdl_string name);
 

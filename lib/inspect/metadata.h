@@ -66,6 +66,10 @@ typedef enum kdl_kernel_field {
   KDL_KERNEL_CONST,      /* pointers through which the kernel does not write                 */
   KDL_KERNEL_NAMES,      /* of the parameters, in order                                      */
   KDL_KERNEL_WHEN,       /* the condition under which a launch uses the image                */
+  KDL_KERNEL_SHAPE,      /* parameters that describe the problem's size                      */
+  KDL_KERNEL_EFFECTS,    /* idempotent: launching it twice gives what one launch gives       */
+  KDL_KERNEL_TRIAL,      /* safe: its variants may be tried in launches of the program       */
+  KDL_KERNEL_NUMERICS,   /* exact: same bits as the other variants that declare it           */
   KDL_KERNEL_FIELD_COUNT,
 } kdl_kernel_field;
 

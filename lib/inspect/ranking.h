@@ -30,9 +30,9 @@ typedef struct kdl_select_device kdl_select_device; /* a device as selection see
 /* ------------------------------------------------------------------------------------------ */
 /* Policies                                                                                     */
 
-enum { KDL_POLICY_COUNT = KDL_POLICY_CAPABILITY + 1 };
+enum { KDL_POLICY_COUNT = KDL_POLICY_ADAPTIVE + 1 };
 
-/* "best", "first", "capability" */
+/* "best", "first", "capability", "adaptive" */
 const char *kdl_policy_name(kdl_policy policy);
 
 /* False where no policy has that name. */

@@ -78,12 +78,13 @@ kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue, const kdl_la
   if (!are_not_null(kernel, desc, args))
     return KDL_GIVEN(kernel, desc, args);
   KDL_TRY(kdl_kernel_check_queue(kernel, queue));
+  kdl_kernel *given = kernel;
   KDL_TRY(kdl_kernel_for_launch(&kernel, queue, NULL, args));
   KDL_TRY(begin_argument_phase(kernel, queue, &mark));
   KDL_TRY(check_desc(kernel, desc));
   KDL_TRY(kdl_kernel_args_check(kernel, args));
   end_argument_phase(kernel, &mark);
-  return call_entry(kernel, queue, desc, args);
+  return call_entry(kdl_kernel_is_adaptive(given) ? given : kernel, queue, desc, args);
 }
 
 /* ------------------------------------------------------------------------------------------ */

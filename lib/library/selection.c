@@ -26,7 +26,8 @@ static kdl_status read_policy(const char *name, kdl_policy *out_policy) {
   if (!kdl_policy_parse(kdl_text_of(name), out_policy))
     return kdl_fail(
         KDL_BAD_CALL,
-        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability", name);
+        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability, adaptive",
+        name);
   return KDL_OK;
 }
 

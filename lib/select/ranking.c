@@ -17,6 +17,7 @@ static const char *const policy_names[KDL_POLICY_COUNT] = {
     [KDL_POLICY_BEST] = "best",
     [KDL_POLICY_FIRST] = "first",
     [KDL_POLICY_CAPABILITY] = "capability",
+    [KDL_POLICY_ADAPTIVE] = "adaptive",
 };
 
 const char *kdl_policy_name(kdl_policy policy) {

@@ -36,6 +36,14 @@ kdl_string kdl_kernel_condition(const kdl_kernel_key *key) {
   return find_field(key, KDL_KERNEL_WHEN, "when");
 }
 
+kdl_string kdl_kernel_shape(const kdl_kernel_key *key) {
+  return find_field(key, KDL_KERNEL_SHAPE, "shape");
+}
+
+kdl_string kdl_kernel_effects(const kdl_kernel_key *key) {
+  return find_field(key, KDL_KERNEL_EFFECTS, "effects");
+}
+
 /* The next name of the list, from *at. False at its end. */
 static bool next_name(kdl_string names, size_t *at, kdl_string *out_name) {
   size_t begin = *at;
@@ -198,6 +206,24 @@ bool kdl_condition_compile(const kdl_kernel_key *key, kdl_condition *out_conditi
   if (read_condition(&c, out_condition))
     return true;
   return kdl_parse_fail(out_error, (size_t)(c.text.data - key->text.data) + c.at, grammar);
+}
+
+bool kdl_shape_compile(const kdl_kernel_key *key, kdl_shape *out_shape,
+                       kdl_parse_error *out_error) {
+  *out_shape = (kdl_shape){.count = 0};
+  cursor c = {key, kdl_kernel_shape(key), 0};
+  for (skip_spaces(&c); c.at < c.text.length; skip_spaces(&c)) {
+    size_t begin = c.at;
+    if (out_shape->count < KDL_SHAPE_PARAMS &&
+        read_factor(&c, &out_shape->params[out_shape->count]) &&
+        out_shape->params[out_shape->count].size) {
+      ++out_shape->count;
+      continue;
+    }
+    return kdl_parse_fail(out_error, (size_t)(c.text.data - key->text.data) + begin,
+                          "up to 8 integer parameters in 'names', separated by spaces: m n k");
+  }
+  return true;
 }
 
 bool kdl_condition_check(const kdl_kernel_key *key, kdl_parse_error *out_error) {

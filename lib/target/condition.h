@@ -46,6 +46,17 @@ typedef struct kdl_condition {
   kdl_comparison comparisons[KDL_CONDITION_COMPARISONS];
 } kdl_condition;
 
+/* The parameters that describe the size of a problem: the field `shape`. */
+enum { KDL_SHAPE_PARAMS = 8 };
+
+typedef struct kdl_shape {
+  size_t count;
+  kdl_condition_factor params[KDL_SHAPE_PARAMS];
+} kdl_shape;
+
+/* Compiles the shape of a key; empty where it has none. */
+bool kdl_shape_compile(const kdl_kernel_key *key, kdl_shape *out_shape, kdl_parse_error *out_error);
+
 /* Compiles the condition of a key that has one. The position of an error is in the key's text. */
 bool kdl_condition_compile(const kdl_kernel_key *key, kdl_condition *out_condition,
                            kdl_parse_error *out_error);

@@ -23,6 +23,11 @@ static const struct {
                           "numbers of parameters, from 0, separated by spaces"},
     [KDL_KERNEL_NAMES] = {KDL_TEXT_ROW("names"), "names of all parameters, separated by spaces"},
     [KDL_KERNEL_WHEN] = {KDL_TEXT_ROW("when"), "a condition, as m<=16 & n%64==0"},
+    [KDL_KERNEL_SHAPE] = {KDL_TEXT_ROW("shape"),
+                          "up to 8 integer parameters in 'names', separated by spaces: m n k"},
+    [KDL_KERNEL_EFFECTS] = {KDL_TEXT_ROW("effects"), "idempotent, add or atomic"},
+    [KDL_KERNEL_TRIAL] = {KDL_TEXT_ROW("trial"), "safe"},
+    [KDL_KERNEL_NUMERICS] = {KDL_TEXT_ROW("numerics"), "exact"},
 };
 
 static const char field_grammar[] = "name=value; fields are separated by ';'";
@@ -219,6 +224,18 @@ static bool read_names(cursor *c) {
   return true;
 }
 
+/* One of the words of an enumeration. */
+static bool read_word(cursor *c, const char *const *words) {
+  kdl_string found = {c->text.data + c->at, c->end - c->at};
+  for (; *words; ++words) {
+    if (kdl_text_is(found, *words)) {
+      c->at = c->end;
+      return true;
+    }
+  }
+  return false;
+}
+
 static bool read_field_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
   switch (field) {
   case KDL_KERNEL_SIG:
@@ -250,7 +267,14 @@ static bool read_field_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *
     return read_const_list(c, &key->constants);
   case KDL_KERNEL_NAMES:
     return read_names(c);
-  case KDL_KERNEL_WHEN: /* kdl_condition_check, once the other fields are known */
+  case KDL_KERNEL_EFFECTS:
+    return read_word(c, (const char *const[]){"idempotent", "add", "atomic", NULL});
+  case KDL_KERNEL_TRIAL:
+    return read_word(c, (const char *const[]){"safe", NULL});
+  case KDL_KERNEL_NUMERICS:
+    return read_word(c, (const char *const[]){"exact", NULL});
+  case KDL_KERNEL_SHAPE: /* these two are checked once the other fields are known */
+  case KDL_KERNEL_WHEN:
     c->at = c->end;
     return true;
   case KDL_KERNEL_FIELD_COUNT: /* an unknown field is kept, so it must be text */
@@ -309,6 +333,9 @@ bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error
     ++c.at; /* the ';' */
   }
   if (kdl_kernel_has(&key, KDL_KERNEL_WHEN) && !kdl_condition_check(&key, out_error))
+    return false;
+  kdl_shape shape;
+  if (kdl_kernel_has(&key, KDL_KERNEL_SHAPE) && !kdl_shape_compile(&key, &shape, out_error))
     return false;
   *out_key = key;
   return true;

@@ -175,14 +175,14 @@ typedef struct selection {
 } selection;
 
 static bool policy_from(const char *text, kdl_policy *out_policy) {
-  static const char *const names[] = {"best", "first", "capability"};
-  for (int i = 0; i < 3; ++i)
+  static const char *const names[] = {"best", "first", "capability", "adaptive"};
+  for (int i = 0; i < 4; ++i)
     if (strcmp(text, names[i]) == 0) {
       *out_policy = (kdl_policy)i;
       return true;
     }
-  PyErr_Format(PyExc_ValueError, "policy: found '%s', expected 'best', 'first' or 'capability'",
-               text);
+  PyErr_Format(PyExc_ValueError,
+               "policy: found '%s', expected 'best', 'first', 'capability' or 'adaptive'", text);
   return false;
 }
 

@@ -118,3 +118,13 @@ void *kdl_cuda_device_native(void *handle, kdl_native which) {
 void kdl_cuda_device_close(void *device, void *queue) {
   kdl_cuda_queue_destroy(device, queue);
 }
+
+kdl_status kdl_cuda_clock_rate(void *handle, uint64_t *out_khz) {
+  const kdl_cuda_device *device = handle;
+  int khz = 0;
+  int error = kdl_cuda.device_attribute(&khz, KDL_CUDA_CLOCK_RATE, device->number);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuDeviceGetAttribute: CLOCK_RATE");
+  *out_khz = khz > 0 ? (uint64_t)khz : 0;
+  return KDL_OK;
+}

@@ -106,3 +106,13 @@ void *kdl_hip_device_native(void *handle, kdl_native which) {
 void kdl_hip_device_close(void *device, void *queue) {
   kdl_hip_queue_destroy(device, queue);
 }
+
+kdl_status kdl_hip_clock_rate(void *handle, uint64_t *out_khz) {
+  const kdl_hip_device *device = handle;
+  int khz = 0;
+  int error = kdl_hip.attribute(&khz, KDL_HIP_CLOCK_RATE, (int)device->ordinal);
+  if (error != KDL_HIP_SUCCESS)
+    return kdl_hip_fail(device->ordinal, error, "hipDeviceGetAttribute: ClockRate");
+  *out_khz = khz > 0 ? (uint64_t)khz : 0;
+  return KDL_OK;
+}

@@ -289,6 +289,7 @@ static const kdl_backend_table host_table = {
     KDL_IN_PROCESS_NATIVES,
     .kernel_native = host_kernel_native,
     .memory_info = kdl_host_memory_info,
+    .clock_rate = kdl_host_clock_rate,
     .sequence_create = kdl_host_sequence_create,
     .sequence_destroy = kdl_host_sequence_destroy,
     .sequence_run = kdl_host_sequence_run,

@@ -108,5 +108,6 @@ kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const 
 
 /* The machine's memory: what the system could give, and all of it. */
 kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
+kdl_status kdl_host_clock_rate(void *device, uint64_t *out_khz);
 
 #endif

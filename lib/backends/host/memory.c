@@ -36,3 +36,16 @@ kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_
   *out_total = total;
   return KDL_OK;
 }
+
+/* 0 where the system does not report it, as in most virtual machines. */
+kdl_status kdl_host_clock_rate(void *device, uint64_t *out_khz) {
+  unsigned long khz = 0;
+  (void)device;
+  FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
+  if (file && fscanf(file, "%lu", &khz) != 1)
+    khz = 0;
+  if (file)
+    fclose(file);
+  *out_khz = khz;
+  return KDL_OK;
+}

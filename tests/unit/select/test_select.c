@@ -96,9 +96,9 @@ static void environment_gives_what_options_do_not(void **state) {
   assert_int_equal(choice.image, 0);
   setenv("KDL_POLICY", "fastest", 1);
   kdl_environment_reset_cached();
-  assert_fails(
-      kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice), KDL_BAD_CALL,
-      "KDL_POLICY: position 0: found \"fastest\", expected one of: best, first, capability");
+  assert_fails(kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice), KDL_BAD_CALL,
+               "KDL_POLICY: position 0: found \"fastest\", expected one of: best, first, "
+               "capability, adaptive");
   unsetenv("KDL_POLICY");
   kdl_environment_reset_cached();
   assert_ok(kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice));

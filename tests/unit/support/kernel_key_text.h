@@ -40,8 +40,12 @@ static inline void out_kernel_key(kdl_out *out, const kdl_kernel_key *key) {
       [KDL_KERNEL_MIN_MEMORY] = {"min_memory", NULL, key->min_memory},
       [KDL_KERNEL_REV] = {"rev", NULL, key->rev},
       [KDL_KERNEL_CONST] = {"const", NULL, 0},
-      [KDL_KERNEL_NAMES] = {"", NULL, 0}, /* these two are printed verbatim */
+      [KDL_KERNEL_NAMES] = {"", NULL, 0}, /* these are printed verbatim */
       [KDL_KERNEL_WHEN] = {"", NULL, 0},
+      [KDL_KERNEL_SHAPE] = {"", NULL, 0},
+      [KDL_KERNEL_EFFECTS] = {"", NULL, 0},
+      [KDL_KERNEL_TRIAL] = {"", NULL, 0},
+      [KDL_KERNEL_NUMERICS] = {"", NULL, 0},
   };
   const char *join = "";
   for (size_t i = 0; i < KDL_KERNEL_FIELD_COUNT; ++i) {

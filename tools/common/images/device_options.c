@@ -42,7 +42,7 @@ kdl_status cli_selection_options(const cli_args *args, kdl_select_opts *out_opts
   if (set_policy && !kdl_policy_parse(kdl_text_of(set_policy), &out_opts->policy))
     return kdl_fail(
         KDL_BAD_CALL,
-        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability",
+        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability, adaptive",
         set_policy);
   return KDL_OK;
 }

@@ -32,7 +32,7 @@ static const struct {
   const char *words;
 } word_lists[] = {
     {"VERSION", "v1|v2|v3|v3-zstd|v3-zlib"},
-    {"POLICY", "best|first|capability"},
+    {"POLICY", "best|first|capability|adaptive"},
     {"LANG", "c|c++|cl|cuda|hip"},
     {"LEVEL", "0|1|2|3|s|z|g|fast"},
     {"T,T",

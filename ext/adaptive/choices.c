@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/adaptive/choices.h"
+
+#include "support/base/hash.h"
+#include "support/system/environment.h"
+#include "support/system/lock.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Launches of a class are not measured forever in search of two with the same numbers. */
+enum { reference_tries = 16, first_references = 3 };
+/* How long loading a variant takes that was not loaded before; the first trial waits until it fits
+ * the budget. */
+static const double load_ns = 1e6, compile_ns = 1e8;
+/* Classes that are at most so far apart, in eighths of doublings, are alike. */
+enum { near_classes = 24 };
+static const uint64_t flush_every_ns = 2000000000;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Entries                                                                                      */
+
+bool kdl_entry_try(kdl_class_entry *entry) {
+  return !atomic_exchange_explicit(&entry->is_busy, true, memory_order_acquire);
+}
+
+void kdl_entry_leave(kdl_class_entry *entry) {
+  atomic_store_explicit(&entry->is_busy, false, memory_order_release);
+}
+
+void kdl_choices_variant(const kdl_adaptive *adaptive, uint32_t variant, kdl_out *out) {
+  const kdl_adaptive_variant *about = &adaptive->variants[variant];
+  kdl_out_format(out, "image %" PRIu32, about->image);
+  if (about->tag && *about->tag)
+    kdl_out_format(out, " (%s)", about->tag);
+}
+
+void kdl_choices_log(const kdl_adaptive *adaptive, const kdl_class_entry *entry, const char *format,
+                     ...) {
+  char class_text[256], text[512];
+  va_list args;
+  if (!kdl_debug_on(KDL_DEBUG_SELECT))
+    return;
+  kdl_class_print(&entry->key, adaptive->arguments, adaptive->subject.argument_count,
+                  &(kdl_out){class_text, sizeof class_text, 0});
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  kdl_debug(KDL_DEBUG_SELECT, "%s on %s, %s: %s", adaptive->subject.kernel,
+            adaptive->subject.device, class_text, text);
+}
+
+static void log_choice(const kdl_adaptive *adaptive, const kdl_class_entry *entry,
+                       const char *word) {
+  char name[128];
+  if (!kdl_debug_on(KDL_DEBUG_SELECT))
+    return;
+  kdl_choices_variant(adaptive, entry->race.leader, &(kdl_out){name, sizeof name, 0});
+  const kdl_race_variant *leader = &entry->race.variants[entry->race.leader];
+  kdl_choices_log(adaptive, entry, "%s %s, %.3f of the first one's time, %" PRIu32 " trials", word,
+                  name, leader->count ? kdl_race_score(leader, NULL) : 1.0, entry->trials);
+}
+
+void kdl_choices_publish(kdl_adaptive *adaptive, kdl_class_entry *entry, bool is_decided) {
+  uint32_t choice = entry->race.leader | (is_decided ? KDL_CHOICE_DECIDED : 0);
+  uint32_t before = atomic_exchange_explicit(&entry->choice, choice, memory_order_release);
+  bool has_changed = (before & ~KDL_CHOICE_DECIDED) != entry->race.leader;
+  if (has_changed)
+    entry->reference_count = 0; /* they are of another variant */
+  if (is_decided && !(before & KDL_CHOICE_DECIDED))
+    log_choice(adaptive, entry, "decided for");
+  else if (has_changed)
+    log_choice(adaptive, entry, "now uses");
+}
+
+void kdl_choices_exclude(kdl_adaptive *adaptive, kdl_class_entry *entry, uint32_t variant,
+                         const char *reason, bool is_stored) {
+  char name[128];
+  if (entry->race.variants[variant].state == KDL_RACE_EXCLUDED)
+    return;
+  kdl_race_exclude(&entry->race, variant);
+  free(entry->reasons[variant]);
+  entry->reasons[variant] = strdup(reason);
+  kdl_choices_variant(adaptive, variant, &(kdl_out){name, sizeof name, 0});
+  kdl_choices_log(adaptive, entry, "%s is excluded: %s", name, reason);
+  if (is_stored)
+    kdl_stored_mark(adaptive, entry, KDL_TABLE_EXCLUDED, variant, reason);
+  bool was_decided =
+      atomic_load_explicit(&entry->choice, memory_order_relaxed) & KDL_CHOICE_DECIDED;
+  kdl_choices_publish(adaptive, entry, was_decided);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Creating                                                                                     */
+
+static bool is_entry_of(const kdl_trie_node *node, const void *key) {
+  const kdl_class_entry *entry = (const kdl_class_entry *)node; /* its first member */
+  const kdl_problem_class *wanted = key;
+  return entry->key.words[0] == wanted->words[0] && entry->key.words[1] == wanted->words[1];
+}
+
+static uint64_t class_hash(const kdl_problem_class *key) {
+  return kdl_hash_mix(key->words[0], key->words[1] + 0x9e3779b97f4a7c15u);
+}
+
+/* How much of the device a variant leaves idle, because groups cover more than the problem and the
+ * last round of groups does not fill it: the time that tiles alone explain. 0: not known. */
+static double estimate_waste(const kdl_adaptive *adaptive, const kdl_problem_class *key,
+                             const uint32_t tile[3]) {
+  double groups = 1, items = 1, covered = 1;
+  if (!tile[0] || kdl_class_is_grid(key))
+    return 0;
+  for (unsigned i = 0; i < KDL_CLASS_EXTENTS; ++i) {
+    uint64_t least, most;
+    kdl_class_range(kdl_class_bucket_at(key, i), &least, &most);
+    double middle = (double)least / 2 + (double)most / 2;
+    middle = middle < 1 ? 1 : middle;
+    double tiles = (double)(((uint64_t)middle + tile[i] - 1) / tile[i]);
+    items *= middle;
+    groups *= tiles;
+    covered *= tiles * (double)tile[i];
+  }
+  uint32_t units = adaptive->subject.units ? adaptive->subject.units : 1;
+  double rounds = (double)(((uint64_t)groups + units - 1) / units);
+  return covered / items * (rounds * units / groups);
+}
+
+/* The static rank, then the estimate. */
+static void set_priors(const kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < entry->race.count; ++i) {
+    const kdl_adaptive_variant *variant = &adaptive->variants[i];
+    if (i && memcmp(variant->order, variant[-1].order, sizeof variant->order) != 0)
+      ++rank;
+    double waste = estimate_waste(adaptive, &entry->key, variant->tile);
+    entry->race.variants[i].prior = (float)(rank * 1000.0 + (waste < 999 ? waste : 999));
+  }
+  /* Without an estimate and until a trial shows another one, the first in rank order leads. */
+  entry->race.variants[0].prior = -1;
+}
+
+static void exclude_unusable(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  uint64_t conditions = entry->key.words[1] >> KDL_CLASS_CONDITIONS_AT;
+  for (uint32_t i = 0; i < entry->race.count; ++i) {
+    const char *refusal = adaptive->variants[i].refusal;
+    if (i < KDL_CLASS_CONDITIONS && conditions >> i & 1)
+      refusal = "its condition does not hold";
+    else if (adaptive->unloadable >> i & 1)
+      refusal = "it does not load";
+    if (!refusal)
+      continue;
+    entry->race.variants[i].state = KDL_RACE_EXCLUDED;
+    entry->reasons[i] = strdup(refusal);
+  }
+  for (uint32_t i = 0; i < entry->race.count; ++i) {
+    if (entry->race.variants[entry->race.leader].state == KDL_RACE_EXCLUDED)
+      entry->race.leader = i;
+  }
+}
+
+/* What a class that is alike has learned: its leader leads, until it is measured. */
+static void follow_nearest(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  const kdl_class_entry *nearest = NULL;
+  uint32_t least = near_classes + 1;
+  for (const kdl_class_entry *other = atomic_load(&adaptive->classes); other; other = other->next) {
+    uint32_t distance = kdl_class_distance(&entry->key, &other->key);
+    bool is_decided =
+        atomic_load_explicit(&other->choice, memory_order_acquire) & KDL_CHOICE_DECIDED;
+    if (is_decided && other->trials && distance < least) {
+      nearest = other;
+      least = distance;
+    }
+  }
+  if (!nearest)
+    return;
+  uint32_t leader = atomic_load(&nearest->choice) & ~KDL_CHOICE_DECIDED;
+  if (entry->race.variants[leader].state == KDL_RACE_OPEN)
+    entry->race.leader = leader;
+}
+
+static kdl_class_entry *create_entry(kdl_adaptive *adaptive, const kdl_problem_class *key) {
+  uint32_t count = adaptive->subject.variant_count;
+  size_t size = sizeof(kdl_class_entry) + count * (sizeof(kdl_race_variant) + sizeof(char *) + 1);
+  kdl_class_entry *entry = calloc(1, size);
+  if (!entry)
+    return NULL;
+  entry->reasons = (char **)(entry + 1);
+  kdl_race_variant *variants = (kdl_race_variant *)(entry->reasons + count);
+  entry->unsaved = (uint8_t *)(variants + count);
+  entry->key = *key;
+  entry->node.hash = class_hash(key);
+  kdl_race_init(&entry->race, variants, count);
+  set_priors(adaptive, entry);
+  exclude_unusable(adaptive, entry);
+  follow_nearest(adaptive, entry);
+  bool is_decided = !adaptive->explore.trials || kdl_race_next(&entry->race) == KDL_RACE_NONE;
+  entry->choice = entry->race.leader | (is_decided ? KDL_CHOICE_DECIDED : 0);
+  return entry;
+}
+
+static void free_entry(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  kdl_samples_free(adaptive, entry);
+  for (uint32_t i = 0; i < entry->race.count; ++i)
+    free(entry->reasons[i]);
+  free(entry);
+}
+
+kdl_class_entry *kdl_choices_entry(kdl_adaptive *adaptive, const kdl_problem_class *key) {
+  uint64_t hash = class_hash(key);
+  kdl_trie_node *known = kdl_trie_find(&adaptive->classes_by_key, hash, is_entry_of, key);
+  if (known)
+    return (kdl_class_entry *)known;
+  if (atomic_load(&adaptive->class_count) >= KDL_CLASS_LIMIT)
+    return NULL;
+  kdl_class_entry *made = create_entry(adaptive, key);
+  if (!made)
+    return NULL;
+  known = kdl_trie_add(&adaptive->classes_by_key, &made->node, is_entry_of, key);
+  if (known != &made->node) {
+    free_entry(adaptive, made);
+    return (kdl_class_entry *)known;
+  }
+  atomic_fetch_add(&adaptive->class_count, 1);
+  made->next = atomic_load(&adaptive->classes);
+  while (!atomic_compare_exchange_weak(&adaptive->classes, &made->next, made))
+    ;
+  return made;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* A launch                                                                                     */
+
+static uint64_t argument_value(const kdl_shape_argument *argument, const kdl_args *args) {
+  return argument->index < args->count && args->pointers[argument->index]
+             ? kdl_class_read(argument, args->pointers[argument->index])
+             : 0;
+}
+
+static inline kdl_problem_class class_of(const kdl_adaptive *adaptive, const kdl_extent *extent,
+                                         uint32_t flags, const kdl_args *args) {
+  kdl_problem_class key = {
+      {(uint64_t)(flags & KDL_ADAPTIVE_GRID) << 63, (uint64_t)(flags >> KDL_ADAPTIVE_CONDITIONS_AT)
+                                                        << KDL_CLASS_CONDITIONS_AT}};
+  kdl_class_add(&key, 0, extent->x);
+  kdl_class_add(&key, 1, extent->y);
+  kdl_class_add(&key, 2, extent->z);
+  for (unsigned i = 0; i < adaptive->subject.argument_count; ++i)
+    kdl_class_add(&key, KDL_CLASS_EXTENTS + i, argument_value(&adaptive->arguments[i], args));
+  return key;
+}
+
+static uint64_t exact_hash(const kdl_adaptive *adaptive, const kdl_extent *extent,
+                           const kdl_args *args) {
+  uint64_t hash = kdl_hash_mix(kdl_hash_mix(kdl_hash_mix(1, extent->x), extent->y), extent->z);
+  for (unsigned i = 0; i < adaptive->subject.argument_count; ++i)
+    hash = kdl_hash_mix(hash, argument_value(&adaptive->arguments[i], args));
+  return hash;
+}
+
+typedef enum next_step {
+  PLAIN,     /* launch the leader */
+  REFERENCE, /* the same, measured */
+  TRIAL,
+  DECIDE,
+} next_step;
+
+static bool is_in_budget(const kdl_adaptive *adaptive, const kdl_class_entry *entry,
+                         uint32_t challenger) {
+  const kdl_race_variant *variant = &entry->race.variants[challenger];
+  double expected = kdl_reference_ns(entry);
+  double leader = kdl_race_score(&entry->race.variants[entry->race.leader], NULL);
+  if (variant->count)
+    expected *= kdl_race_score(variant, NULL) / (leader > 0 ? leader : 1);
+  if (!(__atomic_load_n(&adaptive->tried, __ATOMIC_RELAXED) >> challenger & 1))
+    expected += adaptive->variants[challenger].is_compiled ? compile_ns : load_ns;
+  return (double)entry->explored_ns + expected <= adaptive->explore.share * (double)entry->time_ns;
+}
+
+static next_step decide_step(const kdl_adaptive *adaptive, kdl_class_entry *entry, uint64_t exact,
+                             uint32_t *out_challenger) {
+  *out_challenger = kdl_race_next(&entry->race);
+  if (*out_challenger == KDL_RACE_NONE || entry->trials >= adaptive->explore.trials)
+    return DECIDE;
+  if (entry->pending == KDL_PENDING_LIMIT)
+    return PLAIN;
+  if (entry->reference_count < first_references)
+    return REFERENCE;
+  for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
+    if (entry->samples[i].state != KDL_SAMPLE_FREE && entry->samples[i].is_trial)
+      return PLAIN; /* one trial at a time */
+  }
+  if (!is_in_budget(adaptive, entry, *out_challenger))
+    return adaptive->subject.is_host ? REFERENCE : PLAIN;
+  const kdl_reference *newest = &entry->references[entry->reference_count - 1];
+  bool is_fresh = newest->exact == exact && newest->number + 2 >= entry->launches;
+  if (is_fresh || entry->reference_tries >= reference_tries)
+    return TRIAL;
+  ++entry->reference_tries;
+  return REFERENCE;
+}
+
+static kdl_sample *acquire_sample(kdl_class_entry *entry) {
+  for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
+    kdl_sample *sample = &entry->samples[i];
+    if (sample->state != KDL_SAMPLE_FREE || sample->is_lost)
+      continue;
+    sample->state = KDL_SAMPLE_USED;
+    ++entry->pending;
+    return sample;
+  }
+  return NULL;
+}
+
+/* Called with the entry in use. */
+static uint32_t take_step(kdl_adaptive *adaptive, kdl_class_entry *entry, uint64_t exact,
+                          kdl_adaptive_trial *out_trial) {
+  uint32_t challenger;
+  uint32_t leader = entry->race.leader;
+  next_step step = decide_step(adaptive, entry, exact, &challenger);
+  if (step == DECIDE) {
+    kdl_race_end(&entry->race);
+    kdl_choices_publish(adaptive, entry, true);
+    return entry->race.leader;
+  }
+  kdl_sample *sample = step == PLAIN ? NULL : acquire_sample(entry);
+  if (!sample) {
+    entry->time_ns += (uint64_t)kdl_reference_ns(entry);
+    return leader;
+  }
+  sample->is_trial = step == TRIAL;
+  sample->variant = step == TRIAL ? challenger : leader;
+  sample->exact = exact;
+  sample->number = entry->launches;
+  if (step == TRIAL)
+    entry->reference_tries = 0;
+  *out_trial = (kdl_adaptive_trial){entry, sample, leader, step == TRIAL};
+  return sample->variant;
+}
+
+static __attribute__((noinline)) uint32_t choose_undecided(kdl_adaptive *adaptive,
+                                                           kdl_class_entry *entry, uint64_t exact,
+                                                           kdl_adaptive_trial *out_trial) {
+  if (!out_trial || !kdl_entry_try(entry))
+    return atomic_load_explicit(&entry->choice, memory_order_acquire) & ~KDL_CHOICE_DECIDED;
+  bool was_trial = entry->pending && kdl_samples_collect(adaptive, entry);
+  ++entry->launches;
+  uint32_t variant = take_step(adaptive, entry, exact, out_trial);
+  bool is_decided = atomic_load_explicit(&entry->choice, memory_order_relaxed) & KDL_CHOICE_DECIDED;
+  kdl_entry_leave(entry);
+  uint64_t now = was_trial && !is_decided ? kdl_adaptive_clock() : 0;
+  if (is_decided || now > atomic_load(&adaptive->flushed_ns) + flush_every_ns)
+    kdl_stored_flush(adaptive, entry);
+  return variant;
+}
+
+static __attribute__((noinline)) uint32_t choose_in_new_class(kdl_adaptive *adaptive,
+                                                              const kdl_problem_class *key,
+                                                              uint64_t exact,
+                                                              kdl_adaptive_trial *out_trial) {
+  kdl_class_entry *entry = kdl_choices_entry(adaptive, key);
+  uint32_t choice = entry ? atomic_load(&entry->choice) : KDL_CHOICE_DECIDED;
+  return choice & KDL_CHOICE_DECIDED ? choice & ~KDL_CHOICE_DECIDED
+                                     : choose_undecided(adaptive, entry, exact, out_trial);
+}
+
+static uint32_t choose(kdl_adaptive *adaptive, const kdl_extent *extent, uint32_t flags,
+                       const kdl_args *args, kdl_adaptive_trial *out_trial) {
+  const kdl_problem_class key = class_of(adaptive, extent, flags, args);
+  kdl_class_entry *entry = (kdl_class_entry *)kdl_trie_find(&adaptive->classes_by_key,
+                                                            class_hash(&key), is_entry_of, &key);
+  if (out_trial)
+    out_trial->entry = NULL;
+  uint32_t choice = entry ? atomic_load_explicit(&entry->choice, memory_order_acquire) : 0;
+  if (choice & KDL_CHOICE_DECIDED)
+    return choice & ~KDL_CHOICE_DECIDED;
+  uint64_t exact = exact_hash(adaptive, extent, args);
+  return entry ? choose_undecided(adaptive, entry, exact, out_trial)
+               : choose_in_new_class(adaptive, &key, exact, out_trial);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Failures                                                                                     */
+
+static void loaded(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, uint64_t ns) {
+  (void)adaptive;
+  if (trial->is_trial && kdl_entry_try(trial->entry)) {
+    trial->entry->explored_ns += ns;
+    kdl_entry_leave(trial->entry);
+  }
+}
+
+static void exclude(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, uint32_t variant,
+                    const char *reason) {
+  if (trial) {
+    while (!kdl_entry_try(trial->entry))
+      ;
+    kdl_choices_exclude(adaptive, trial->entry, variant, reason, true);
+    kdl_entry_leave(trial->entry);
+    return;
+  }
+  __atomic_fetch_or(&adaptive->unloadable, (uint64_t)1 << variant, __ATOMIC_RELAXED);
+  for (kdl_class_entry *entry = atomic_load(&adaptive->classes); entry; entry = entry->next) {
+    while (!kdl_entry_try(entry))
+      ;
+    kdl_choices_exclude(adaptive, entry, variant, reason, false);
+    kdl_entry_leave(entry);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
+static char *copy_text(char **at, const char *text, size_t length) {
+  char *copy = *at;
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  *at += length + 1;
+  return copy;
+}
+
+static size_t text_size(const kdl_adaptive_subject *subject) {
+  size_t size = strlen(subject->kernel) + strlen(subject->library) + strlen(subject->device) +
+                subject->identity.length + subject->tuned.length + 5;
+  for (size_t i = 0; i < subject->argument_count; ++i)
+    size += subject->arguments[i].name.length + 1;
+  for (uint32_t i = 0; i < subject->variant_count; ++i) {
+    const kdl_adaptive_variant *variant = &subject->variants[i];
+    size += (variant->tag ? strlen(variant->tag) : 0) + 1;
+    size += variant->refusal ? strlen(variant->refusal) + 1 : 0;
+  }
+  return size;
+}
+
+static void copy_subject(kdl_adaptive *made, const kdl_adaptive_subject *from) {
+  char *at = made->text;
+  kdl_adaptive_subject *to = &made->subject;
+  *to = *from;
+  to->kernel = copy_text(&at, from->kernel, strlen(from->kernel));
+  to->library = copy_text(&at, from->library, strlen(from->library));
+  to->device = copy_text(&at, from->device, strlen(from->device));
+  to->identity.data = copy_text(&at, from->identity.data, from->identity.length);
+  if (from->tuned.data)
+    to->tuned.data = copy_text(&at, from->tuned.data, from->tuned.length);
+  for (size_t i = 0; i < from->argument_count; ++i) {
+    made->arguments[i] = from->arguments[i];
+    made->arguments[i].name.data =
+        copy_text(&at, from->arguments[i].name.data, from->arguments[i].name.length);
+  }
+  for (uint32_t i = 0; i < from->variant_count; ++i) {
+    const kdl_adaptive_variant *variant = &from->variants[i];
+    made->variants[i] = *variant;
+    const char *tag = variant->tag ? variant->tag : "";
+    made->variants[i].tag = copy_text(&at, tag, strlen(tag));
+    if (variant->refusal)
+      made->variants[i].refusal = copy_text(&at, variant->refusal, strlen(variant->refusal));
+    made->may_try_count += !variant->refusal;
+  }
+  to->arguments = made->arguments;
+  to->variants = made->variants;
+}
+
+/* All that are open, for the end of the process. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_adaptive *open_list;
+
+static void flush_all(kdl_adaptive *adaptive) {
+  for (kdl_class_entry *entry = atomic_load(&adaptive->classes); entry; entry = entry->next)
+    kdl_stored_flush(adaptive, entry);
+}
+
+__attribute__((destructor)) static void flush_at_exit(void) {
+  if (pthread_mutex_trylock(&open_lock) != 0)
+    return;
+  for (kdl_adaptive *adaptive = open_list; adaptive; adaptive = adaptive->next_open)
+    flush_all(adaptive);
+  pthread_mutex_unlock(&open_lock);
+}
+
+static void unlist(kdl_adaptive *adaptive) {
+  kdl_lock(&open_lock);
+  kdl_adaptive **at = &open_list;
+  while (*at && *at != adaptive)
+    at = &(*at)->next_open;
+  if (*at)
+    *at = adaptive->next_open;
+  kdl_unlock(&open_lock);
+}
+
+static void close_choices(kdl_adaptive *adaptive, bool is_usable) {
+  kdl_class_entry *entry = atomic_load(&adaptive->classes), *next;
+  unlist(adaptive);
+  for (; entry; entry = next) {
+    next = entry->next;
+    if (is_usable && kdl_entry_try(entry)) {
+      kdl_samples_collect(adaptive, entry);
+      kdl_entry_leave(entry);
+    }
+    kdl_stored_flush(adaptive, entry);
+    if (!is_usable)
+      memset(entry->samples, 0, sizeof entry->samples);
+    free_entry(adaptive, entry);
+  }
+  free(adaptive->variants);
+  free(adaptive->text);
+  free(adaptive);
+}
+
+static kdl_adaptive *open_choices(const kdl_adaptive_subject *subject) {
+  kdl_adaptive *made = calloc(1, sizeof *made);
+  if (!made || subject->variant_count > KDL_RACE_VARIANTS ||
+      subject->argument_count > KDL_CLASS_ARGUMENTS) {
+    free(made);
+    return NULL;
+  }
+  made->variants = calloc(subject->variant_count, sizeof *made->variants);
+  made->text = malloc(text_size(subject));
+  if (!made->variants || !made->text) {
+    close_choices(made, false);
+    return NULL;
+  }
+  copy_subject(made, subject);
+  made->explore = kdl_explore_settings_read();
+  made->process = (int)getpid();
+  made->flushed_ns = kdl_adaptive_clock();
+  kdl_table_name(subject->identity, made->name);
+  kdl_stored_load(made);
+  kdl_lock(&open_lock);
+  made->next_open = open_list;
+  open_list = made;
+  kdl_unlock(&open_lock);
+  return made;
+}
+
+static const kdl_adaptive_hooks hooks = {
+    .open = open_choices,
+    .close = close_choices,
+    .choose = choose,
+    .begin = kdl_sample_begin,
+    .end = kdl_sample_end,
+    .loaded = loaded,
+    .exclude = exclude,
+};
+
+const kdl_adaptive_hooks *const kdl_adaptive_choice = &hooks;

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The choices of one kernel on one device: a race (race.h) per class of problems
+ * (problem_class.h).
+ *
+ * choices.c has the classes and what a launch does, sample.c measures, stored.c reads and writes
+ * the table (table.h), settings.c reads KDL_EXPLORE.
+ */
+#ifndef KDL_ADAPTIVE_CHOICES_H
+#define KDL_ADAPTIVE_CHOICES_H
+
+#include "ext/adaptive/problem_class.h"
+#include "ext/adaptive/race.h"
+#include "ext/adaptive/table.h"
+#include "support/base/trie.h"
+
+enum {
+  KDL_CLASS_LIMIT = 4096, /* classes of a kernel; launches of others use the first variant */
+  KDL_PENDING_LIMIT = 4,  /* measured launches of a class that have not ended */
+  KDL_REFERENCES = 5,     /* times of the leader that are kept */
+};
+
+/* KDL_EXPLORE=TRIALS[,PERCENT%] */
+typedef struct kdl_explore_settings {
+  uint32_t trials; /* of a class, at most; 0: no trials, what is known decides */
+  double share;    /* of the time spent in a class, at most */
+} kdl_explore_settings;
+
+kdl_explore_settings kdl_explore_settings_read(void);
+
+/* The clock of the host in ns; tests replace it. */
+extern uint64_t (*kdl_adaptive_clock)(void);
+
+typedef enum kdl_sample_state {
+  KDL_SAMPLE_FREE,
+  KDL_SAMPLE_USED,
+  KDL_SAMPLE_PENDING
+} kdl_sample_state;
+
+/* One measured launch. */
+typedef struct kdl_sample {
+  uint8_t state; /* kdl_sample_state */
+  bool is_trial; /* of a challenger; else the leader is measured */
+  bool is_first; /* of its variant and class: its mark is stored */
+  bool is_lost;  /* it hangs: its events are not used again */
+  uint32_t variant;
+  uint64_t exact;    /* hash of the launch's numbers */
+  uint64_t number;   /* of the launch in its class */
+  uint64_t mark_ns;  /* what storing the mark took */
+  uint64_t began_ns; /* by the host's clock */
+  void *start, *end; /* events of the backend; NULL on the host */
+} kdl_sample;
+
+/* A time of the leader. */
+typedef struct kdl_reference {
+  double ns;
+  uint64_t exact, number; /* as in kdl_sample */
+} kdl_reference;
+
+typedef struct kdl_class_entry {
+  kdl_trie_node node;
+  kdl_problem_class key;
+  struct kdl_class_entry *next; /* in kdl_adaptive.classes */
+  _Atomic(uint32_t) choice;     /* the leader; KDL_CHOICE_DECIDED: launches need no more */
+  atomic_bool is_busy;          /* a thread uses the members that follow; others do not wait */
+
+  kdl_race race;
+  uint64_t unit; /* identity of the variant whose time is the unit; 0: not set */
+  double unit_ns;
+  uint64_t launches, time_ns, explored_ns;
+  uint32_t trials;
+
+  kdl_reference references[KDL_REFERENCES]; /* the newest last */
+  uint32_t reference_count;
+  uint32_t reference_tries; /* since the last trial */
+  kdl_sample samples[KDL_PENDING_LIMIT];
+  uint32_t pending; /* samples that are not free */
+
+  uint64_t saved_launches, saved_time_ns, saved_explored_ns; /* what the table has */
+  uint8_t *unsaved;                                          /* newest samples of each variant */
+  char **reasons; /* of excluded variants; NULL where there is none */
+} kdl_class_entry;
+
+#define KDL_CHOICE_DECIDED 0x80000000u
+
+struct kdl_adaptive {
+  kdl_adaptive_subject subject; /* pointers into `text` and the arrays below */
+  kdl_explore_settings explore;
+  char name[KDL_TABLE_NAME]; /* of the table's file */
+  int process;
+  kdl_trie classes_by_key;
+  _Atomic(kdl_class_entry *) classes; /* newest first */
+  atomic_uint class_count;
+  uint64_t unloadable; /* bits of variants that do not load in this process */
+  uint64_t tried;      /* bits of variants that have been tried, and so are loaded */
+  struct kdl_adaptive *next_open;
+  _Atomic(uint64_t) flushed_ns;
+  uint32_t may_try_count; /* variants without a refusal */
+  kdl_shape_argument arguments[KDL_CLASS_ARGUMENTS];
+  kdl_adaptive_variant *variants;
+  char *text; /* all strings */
+};
+
+/* The entry of a class, created with what the table knows where there is none. NULL when out of
+ * memory or beyond the limit. */
+kdl_class_entry *kdl_choices_entry(kdl_adaptive *adaptive, const kdl_problem_class *key);
+
+/* Stores the leader for launches, and whether the race is decided. Called with the entry in use. */
+void kdl_choices_publish(kdl_adaptive *adaptive, kdl_class_entry *entry, bool is_decided);
+
+/* A line for KDL_DEBUG=select, which begins with the kernel and the class. */
+void kdl_choices_log(const kdl_adaptive *adaptive, const kdl_class_entry *entry, const char *format,
+                     ...) __attribute__((format(printf, 3, 4)));
+
+/* "image 2 (wide)" */
+void kdl_choices_variant(const kdl_adaptive *adaptive, uint32_t variant, kdl_out *out);
+
+/* Takes a variant out of a class, for good with `is_stored`. Called with the entry in use. */
+void kdl_choices_exclude(kdl_adaptive *adaptive, kdl_class_entry *entry, uint32_t variant,
+                         const char *reason, bool is_stored);
+
+bool kdl_entry_try(kdl_class_entry *entry);
+void kdl_entry_leave(kdl_class_entry *entry);
+
+/* ------------------------------------------------------------------------------------------ */
+/* sample.c                                                                                     */
+
+/* Reads the times of measured launches that have ended. Called with the entry in use. True where a
+ * trial was added. */
+bool kdl_samples_collect(kdl_adaptive *adaptive, kdl_class_entry *entry);
+
+void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue);
+void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue,
+                    kdl_status status);
+void kdl_samples_free(kdl_adaptive *adaptive, kdl_class_entry *entry);
+
+/* The median of the leader's newest times; 0 where there is none. */
+double kdl_reference_ns(const kdl_class_entry *entry);
+
+/* ------------------------------------------------------------------------------------------ */
+/* stored.c                                                                                     */
+
+/* Creates the entries that the table has. */
+void kdl_stored_load(kdl_adaptive *adaptive);
+
+/* Appends what is not stored yet. Not called with the entry in use. */
+void kdl_stored_flush(kdl_adaptive *adaptive, kdl_class_entry *entry);
+
+/* Appends a mark: KDL_TABLE_BEGUN, KDL_TABLE_ENDED, or KDL_TABLE_EXCLUDED with a reason. */
+void kdl_stored_mark(kdl_adaptive *adaptive, const kdl_class_entry *entry, kdl_table_kind kind,
+                     uint32_t variant, const char *reason);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/adaptive/model.h"
+
+#include "support/base/array.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parsing                                                                                      */
+
+static kdl_model_class *find_class(kdl_model *model, const kdl_problem_class *key, uint64_t unit) {
+  for (size_t i = model->count; i-- > 0;) {
+    kdl_model_class *known = &model->classes[i];
+    if (known->unit == unit && known->key.words[0] == key->words[0] &&
+        known->key.words[1] == key->words[1])
+      return known;
+  }
+  void *grown =
+      kdl_array_grow(model->classes, model->count, &model->room, 32, sizeof *model->classes);
+  if (!grown)
+    return NULL;
+  model->classes = grown;
+  model->classes[model->count] = (kdl_model_class){.key = *key, .unit = unit};
+  return &model->classes[model->count++];
+}
+
+static kdl_model_variant *find_variant(kdl_model_class *in, uint64_t id) {
+  for (size_t i = 0; i < in->count; ++i) {
+    if (in->variants[i].id == id)
+      return &in->variants[i];
+  }
+  void *grown = kdl_array_grow(in->variants, in->count, &in->room, 8, sizeof *in->variants);
+  if (!grown)
+    return NULL;
+  in->variants = grown;
+  in->variants[in->count] = (kdl_model_variant){.id = id};
+  return &in->variants[in->count++];
+}
+
+static bool add_samples(kdl_model_class *to, kdl_string samples) {
+  size_t at = 0;
+  uint64_t id = 0;
+  double sample;
+  while (kdl_table_next_sample(samples, &at, &id, &sample)) {
+    kdl_model_variant *variant = find_variant(to, id);
+    if (!variant)
+      return false;
+    if (variant->count == KDL_RACE_SAMPLES) {
+      memmove(variant->samples, variant->samples + 1, sizeof variant->samples - sizeof(float));
+      --variant->count;
+    }
+    variant->samples[variant->count++] = (float)sample;
+  }
+  return true;
+}
+
+static bool add_line(kdl_model *model, const kdl_table_line *line) {
+  if (line->kind == KDL_TABLE_HEADER) {
+    if (!model->identity.data && kdl_text_starts(line->text, "1 "))
+      model->identity = kdl_text_substr(line->text, 2);
+    return true;
+  }
+  kdl_model_class *to = find_class(model, &line->class_key, line->unit);
+  if (!to)
+    return false;
+  if (line->kind == KDL_TABLE_TIMES) {
+    to->launches += line->launches;
+    to->time_ns += line->time_ns;
+    to->explored_ns += line->explored_ns;
+    to->unit_ns = line->unit_ns > 0 ? line->unit_ns : to->unit_ns;
+    return add_samples(to, line->samples);
+  }
+  kdl_model_variant *variant = find_variant(to, line->variant);
+  if (!variant)
+    return false;
+  if (line->kind == KDL_TABLE_EXCLUDED)
+    variant->reason = line->text;
+  else if (line->kind == KDL_TABLE_BEGUN)
+    variant->begun = line->process;
+  else if (variant->begun == line->process)
+    variant->begun = 0;
+  return true;
+}
+
+bool kdl_model_parse(kdl_string text, kdl_model *out_model) {
+  kdl_table_line line;
+  size_t at = 0;
+  bool has_room = true;
+  *out_model = (kdl_model){.lines = 0};
+  while (has_room && kdl_table_next(text, &at, &line, &out_model->damaged)) {
+    has_room = add_line(out_model, &line);
+    ++out_model->lines;
+  }
+  return has_room;
+}
+
+void kdl_model_free(kdl_model *model) {
+  for (size_t i = 0; i < model->count; ++i)
+    free(model->classes[i].variants);
+  free(model->classes);
+  *model = (kdl_model){.lines = 0};
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Printing                                                                                     */
+
+typedef struct {
+  char *data;
+  size_t size, room;
+  bool has_failed;
+} text_buffer;
+
+static void add_sealed(text_buffer *to, const char *content) {
+  char line[KDL_TABLE_LINE + 16];
+  size_t size = kdl_table_seal(content, line, sizeof line);
+  while (!to->has_failed && to->size + size > to->room) {
+    size_t room = to->room ? 2 * to->room : 2 * KDL_TABLE_LINE;
+    char *data = realloc(to->data, room);
+    to->has_failed = !data;
+    if (data) {
+      to->data = data;
+      to->room = room;
+    }
+  }
+  if (!to->has_failed)
+    memcpy(to->data + to->size, line, size);
+  to->size += to->has_failed ? 0 : size;
+}
+
+static void out_class(kdl_out *out, char kind, const kdl_model_class *of) {
+  kdl_out_format(out, "%c %" PRIx64 " %" PRIx64, kind, of->key.words[0], of->key.words[1]);
+}
+
+static void print_marks(const kdl_model_class *of, text_buffer *to) {
+  for (size_t i = 0; i < of->count; ++i) {
+    const kdl_model_variant *variant = &of->variants[i];
+    char content[KDL_TABLE_LINE];
+    kdl_out out = {content, sizeof content, 0};
+    if (variant->reason.data) {
+      out_class(&out, KDL_TABLE_EXCLUDED, of);
+      kdl_out_format(&out, " %" PRIx64 " %.*s", variant->id, (int)variant->reason.length,
+                     variant->reason.data);
+    } else if (variant->begun) {
+      out_class(&out, KDL_TABLE_BEGUN, of);
+      kdl_out_format(&out, " %" PRIx64 " %" PRIu32, variant->id, variant->begun);
+    }
+    if (out.used)
+      add_sealed(to, content);
+  }
+}
+
+static void print_times(const kdl_model_class *of, text_buffer *to) {
+  char content[KDL_TABLE_LINE];
+  kdl_out out = {content, sizeof content, 0};
+  out_class(&out, KDL_TABLE_TIMES, of);
+  kdl_out_format(&out, " %" PRIx64 " %.0f %" PRIu64 " %" PRIu64 " %" PRIu64, of->unit, of->unit_ns,
+                 of->launches, of->time_ns, of->explored_ns);
+  for (size_t i = 0; i < of->count; ++i) {
+    const kdl_model_variant *variant = &of->variants[i];
+    for (uint32_t k = 0; k < variant->count; ++k) {
+      if (k == 0)
+        kdl_out_format(&out, " %016" PRIx64 ":", variant->id);
+      kdl_out_format(&out, "%s%.4f", k ? "/" : "", (double)variant->samples[k]);
+    }
+  }
+  if (out.used < sizeof content)
+    add_sealed(to, content);
+}
+
+char *kdl_model_print(const kdl_model *model, size_t *out_size) {
+  text_buffer made = {NULL, 0, 0, false};
+  for (size_t i = 0; i < model->count; ++i) {
+    print_marks(&model->classes[i], &made);
+    if (model->classes[i].launches || model->classes[i].unit)
+      print_times(&model->classes[i], &made);
+  }
+  if (made.has_failed) {
+    free(made.data);
+    return NULL;
+  }
+  *out_size = made.size;
+  return made.data ? made.data : calloc(1, 1);
+}
+
+char *kdl_table_header(kdl_string identity, size_t *out_size) {
+  char content[KDL_TABLE_LINE];
+  text_buffer made = {NULL, 0, 0, false};
+  snprintf(content, sizeof content, "h 1 %.*s", (int)identity.length, identity.data);
+  add_sealed(&made, content);
+  *out_size = made.size;
+  return made.data;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Measuring launches. On the host a launch has ended when it returns, so that the clock before and
+ * after it suffices. On other devices an event is recorded before it and one after it; their times
+ * are read in a later launch of the class, when the device has passed them. Nothing waits.
+ */
+#include "ext/adaptive/choices.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A trial that has not ended after so long, or after so many times the leader's time, hangs. */
+static const uint64_t hang_ns = 2000000000;
+static const double hang_factor = 100;
+enum { most_spins = 1 << 16 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* References                                                                                   */
+
+static double median_reference(const kdl_class_entry *entry, const uint64_t *exact) {
+  double sorted[KDL_REFERENCES];
+  size_t count = 0;
+  for (uint32_t i = 0; i < entry->reference_count; ++i) {
+    if (exact && entry->references[i].exact != *exact)
+      continue;
+    size_t at = count++;
+    for (; at && sorted[at - 1] > entry->references[i].ns; --at)
+      sorted[at] = sorted[at - 1];
+    sorted[at] = entry->references[i].ns;
+  }
+  return count ? (sorted[(count - 1) / 2] + sorted[count / 2]) / 2 : 0;
+}
+
+double kdl_reference_ns(const kdl_class_entry *entry) {
+  return median_reference(entry, NULL);
+}
+
+static void add_reference(kdl_class_entry *entry, const kdl_sample *sample, double ns) {
+  if (entry->reference_count == KDL_REFERENCES) {
+    memmove(entry->references, entry->references + 1,
+            sizeof entry->references - sizeof *entry->references);
+    --entry->reference_count;
+  }
+  entry->references[entry->reference_count++] = (kdl_reference){ns, sample->exact, sample->number};
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Times                                                                                        */
+
+static void add_trial(kdl_adaptive *adaptive, kdl_class_entry *entry, const kdl_sample *sample,
+                      double ns) {
+  double reference = median_reference(entry, &sample->exact);
+  if (!(reference > 0))
+    reference = kdl_reference_ns(entry);
+  const kdl_race_variant *variant = &entry->race.variants[sample->variant];
+  if (!(reference > 0) || sample->variant == entry->race.leader || variant->state != KDL_RACE_OPEN)
+    return; /* the leader has changed since */
+  const kdl_race_variant *leader = &entry->race.variants[entry->race.leader];
+  if (!entry->unit) {
+    entry->unit = adaptive->variants[entry->race.leader].id;
+    entry->unit_ns = kdl_reference_ns(entry) / (leader->count ? kdl_race_score(leader, NULL) : 1);
+  }
+  bool has_changed = kdl_race_add(&entry->race, sample->variant, ns / reference);
+  if (entry->unsaved[sample->variant] < KDL_RACE_SAMPLES)
+    ++entry->unsaved[sample->variant];
+  bool is_over = kdl_race_next(&entry->race) == KDL_RACE_NONE;
+  if (has_changed || is_over)
+    kdl_choices_publish(adaptive, entry, is_over);
+}
+
+/* Called with the entry in use. */
+static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, const kdl_sample *sample,
+                     double ns) {
+  entry->time_ns += (uint64_t)ns;
+  if (!(ns > 0))
+    return;
+  if (!sample->is_trial) {
+    if (sample->variant == entry->race.leader)
+      add_reference(entry, sample, ns);
+    return;
+  }
+  entry->explored_ns += (uint64_t)ns;
+  ++entry->trials;
+  __atomic_fetch_or(&adaptive->tried, (uint64_t)1 << sample->variant, __ATOMIC_RELAXED);
+  if (sample->is_first)
+    kdl_stored_mark(adaptive, entry, KDL_TABLE_ENDED, sample->variant, NULL);
+  add_trial(adaptive, entry, sample, ns);
+}
+
+static void release_sample(kdl_class_entry *entry, kdl_sample *sample) {
+  sample->state = KDL_SAMPLE_FREE;
+  --entry->pending;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+static kdl_sample *oldest_pending(kdl_class_entry *entry) {
+  kdl_sample *oldest = NULL;
+  for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
+    kdl_sample *sample = &entry->samples[i];
+    if (sample->state == KDL_SAMPLE_PENDING && !sample->is_lost &&
+        (!oldest || sample->number < oldest->number))
+      oldest = sample;
+  }
+  return oldest;
+}
+
+/* False where the device has not passed the events, or cannot time them. */
+static bool read_time(const kdl_adaptive *adaptive, const kdl_sample *sample, double *out_ns) {
+  const kdl_backend_table *table = adaptive->subject.table;
+  int is_done = 1;
+  if (table->event_query &&
+      (table->event_query(adaptive->subject.handle, sample->end, &is_done) != KDL_OK || !is_done))
+    return false;
+  return table->event_elapsed(adaptive->subject.handle, sample->start, sample->end, out_ns) ==
+         KDL_OK;
+}
+
+static bool has_hung(const kdl_class_entry *entry, const kdl_sample *sample) {
+  double waited = (double)(kdl_adaptive_clock() - sample->began_ns);
+  return waited > (double)hang_ns && waited > hang_factor * kdl_reference_ns(entry);
+}
+
+bool kdl_samples_collect(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  bool has_trial = false;
+  kdl_sample *sample;
+  double ns;
+  while ((sample = oldest_pending(entry)) && read_time(adaptive, sample, &ns)) {
+    add_time(adaptive, entry, sample, ns);
+    has_trial |= sample->is_trial;
+    release_sample(entry, sample);
+  }
+  if (!sample || !has_hung(entry, sample))
+    return has_trial;
+  sample->is_lost = true; /* its events may be passed at any time */
+  if (sample->is_trial) {
+    char reason[96];
+    snprintf(reason, sizeof reason, "its trial did not end within %.1f s",
+             (double)(kdl_adaptive_clock() - sample->began_ns) / 1e9);
+    kdl_choices_exclude(adaptive, entry, sample->variant, reason, true);
+  }
+  return true;
+}
+
+static bool is_capturing(const kdl_adaptive *adaptive, void *queue) {
+  const kdl_backend_table *table = adaptive->subject.table;
+  int capturing = 0;
+  return table->queue_capturing &&
+         (table->queue_capturing(adaptive->subject.handle, queue, &capturing) != KDL_OK ||
+          capturing);
+}
+
+static bool record_start(const kdl_adaptive *adaptive, kdl_sample *sample, void *queue) {
+  const kdl_backend_table *table = adaptive->subject.table;
+  void *handle = adaptive->subject.handle;
+  return !is_capturing(adaptive, queue) &&
+         (sample->start || table->event_create(handle, &sample->start) == KDL_OK) &&
+         (sample->end || table->event_create(handle, &sample->end) == KDL_OK) &&
+         table->event_record(handle, sample->start, queue) == KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launches                                                                                     */
+
+/* Waits only for threads that look at the class, never for a launch. */
+static bool enter_briefly(kdl_class_entry *entry) {
+  for (unsigned i = 0; i < most_spins; ++i) {
+    if (kdl_entry_try(entry))
+      return true;
+  }
+  return false;
+}
+
+static void cancel(kdl_adaptive_trial *trial) {
+  if (enter_briefly(trial->entry)) {
+    release_sample(trial->entry, trial->sample);
+    kdl_entry_leave(trial->entry);
+  }
+  trial->sample = NULL;
+}
+
+/* A process that ends in the first trial of a variant leaves the mark, by which the next one knows
+ * that the variant crashed or was interrupted. */
+void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue) {
+  kdl_sample *sample = trial->sample;
+  sample->is_first = trial->is_trial && trial->entry->race.variants[sample->variant].count == 0;
+  uint64_t now = kdl_adaptive_clock();
+  if (sample->is_first) {
+    kdl_stored_mark(adaptive, trial->entry, KDL_TABLE_BEGUN, sample->variant, NULL);
+    sample->mark_ns = kdl_adaptive_clock() - now;
+  }
+  sample->began_ns = kdl_adaptive_clock();
+  if (!adaptive->subject.is_host && !record_start(adaptive, sample, queue))
+    cancel(trial);
+}
+
+void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue,
+                    kdl_status status) {
+  kdl_sample *sample = trial->sample;
+  kdl_class_entry *entry = trial->entry;
+  if (!sample)
+    return;
+  const kdl_backend_table *table = adaptive->subject.table;
+  bool is_host = adaptive->subject.is_host;
+  uint64_t ended_ns = is_host ? kdl_adaptive_clock() : 0;
+  if (status != KDL_OK ||
+      (!is_host && table->event_record(adaptive->subject.handle, sample->end, queue) != KDL_OK)) {
+    cancel(trial);
+    return;
+  }
+  if (!enter_briefly(entry))
+    return; /* the slot stays in use; the class has others */
+  entry->explored_ns += sample->is_first ? sample->mark_ns : 0;
+  if (is_host) {
+    add_time(adaptive, entry, sample, (double)(ended_ns - sample->began_ns));
+    release_sample(entry, sample);
+  } else {
+    sample->state = KDL_SAMPLE_PENDING;
+  }
+  bool is_decided = atomic_load_explicit(&entry->choice, memory_order_relaxed) & KDL_CHOICE_DECIDED;
+  kdl_entry_leave(entry);
+  if (is_decided)
+    kdl_stored_flush(adaptive, entry);
+}
+
+void kdl_samples_free(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  const kdl_backend_table *table = adaptive->subject.table;
+  for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
+    kdl_sample *sample = &entry->samples[i];
+    if (sample->start && !sample->is_lost)
+      table->event_destroy(adaptive->subject.handle, sample->start);
+    if (sample->end && !sample->is_lost)
+      table->event_destroy(adaptive->subject.handle, sample->end);
+    sample->start = sample->end = NULL;
+  }
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The files of the tables. No function here is an error of the program: what cannot be stored is
+ * measured again. */
+#include "ext/adaptive/table.h"
+
+#include "support/base/error.h"
+#include "support/system/cache_folder.h"
+#include "support/system/environment.h"
+#include "support/system/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char subfolder[] = "choices";
+enum { folder_room = PATH_MAX + 16, file_room = KDL_TABLE_NAME + 16 };
+
+static void subfolder_of(const kdl_cache_settings *settings, char out[folder_room]) {
+  snprintf(out, folder_room, "%s/%s", settings->dir, subfolder);
+}
+
+kdl_status kdl_table_folder(char *out, size_t room) {
+  kdl_cache_settings settings;
+  KDL_TRY(kdl_cache_settings_read(&settings));
+  if (settings.mode == KDL_CACHE_OFF)
+    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is off");
+  snprintf(out, room, "%s/%s", settings.dir, subfolder);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading                                                                                      */
+
+typedef struct {
+  char *data;
+  size_t size, room;
+} buffer;
+
+static bool reserve(buffer *to, size_t more) {
+  if (to->size + more <= to->room)
+    return true;
+  size_t room = to->size + more + 1;
+  char *data = realloc(to->data, room);
+  if (!data)
+    return false;
+  to->data = data;
+  to->room = room;
+  return true;
+}
+
+/* Adds the file's bytes, up to the limit; what is not a file of the user is passed over. */
+static void read_file(int folder, kdl_cache_sharing sharing, const char *name, buffer *to) {
+  struct stat info;
+  size_t got = 0;
+  int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0)
+    return;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+      kdl_cache_owner_is_trusted(sharing, info.st_uid) && !(info.st_mode & (S_IWGRP | S_IWOTH)) &&
+      info.st_size > 0) {
+    size_t size = info.st_size < 2 * KDL_TABLE_LIMIT ? (size_t)info.st_size : 2 * KDL_TABLE_LIMIT;
+    if (reserve(to, size + 1) && kdl_fd_read(fd, to->data + to->size, size, &got)) {
+      to->size += got;
+      to->data[to->size++] = '\n';
+    }
+  }
+  close(fd);
+}
+
+/* In a shared tier each machine appends to a file of its own, because a network file system may
+ * mix what two machines append: NAME.MACHINE. */
+static void read_machines(int folder, const char *name, buffer *to) {
+  int copy = dup(folder);
+  DIR *listing = copy < 0 ? NULL : fdopendir(copy);
+  if (!listing && copy >= 0)
+    close(copy);
+  for (struct dirent *entry; listing && (entry = readdir(listing));) {
+    if (kdl_starts_with(entry->d_name, name))
+      read_file(folder, KDL_CACHE_LOWER, entry->d_name, to);
+  }
+  if (listing)
+    closedir(listing);
+}
+
+char *kdl_table_read(const char *name, size_t *out_size) {
+  buffer all = {NULL, 0, 0};
+  char path[folder_room];
+  kdl_cache_settings own;
+  kdl_cache_tiers tiers = {.count = 0};
+  if (kdl_cache_settings_read(&own) == KDL_OK && own.mode != KDL_CACHE_OFF) {
+    subfolder_of(&own, path);
+    int folder = kdl_cache_folder_open(path, own.sharing);
+    if (folder >= 0) {
+      read_file(folder, own.sharing, name, &all);
+      close(folder);
+    }
+  }
+  if (kdl_cache_tiers_read(&tiers) != KDL_OK)
+    tiers.count = 0;
+  for (size_t i = 0; i < tiers.count; ++i) {
+    subfolder_of(&tiers.items[i], path);
+    int folder = kdl_cache_folder_open(path, tiers.items[i].sharing);
+    if (folder >= 0) {
+      read_machines(folder, name, &all);
+      close(folder);
+    }
+  }
+  *out_size = all.size;
+  return all.data;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+/* One call of write() for all lines: the kernel places it at the end of the file at once. */
+static bool append_to(int folder, const char *file, kdl_string identity, const char *lines,
+                      size_t size) {
+  struct stat info;
+  int fd = openat(folder, file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return false;
+  bool done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+              info.st_size + (off_t)size <= KDL_TABLE_LIMIT &&
+              lseek(fd, 0, SEEK_END) >= 0; /* for the limit on the size of files */
+  if (done && info.st_size == 0) {
+    char content[KDL_TABLE_LINE], header[KDL_TABLE_LINE + 16];
+    snprintf(content, sizeof content, "h 1 %.*s", (int)identity.length, identity.data);
+    size_t length = kdl_table_seal(content, header, sizeof header);
+    done = length && kdl_fd_write(fd, header, length);
+  }
+  done = done && kdl_fd_write(fd, lines, size);
+  close(fd);
+  return done;
+}
+
+static void machine_name(char out[16]) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  uint32_t hash = 2166136261u;
+  for (const char *at = host; *at; ++at)
+    hash = (hash ^ (unsigned char)*at) * 16777619u;
+  snprintf(out, 16, "%08" PRIx32, hash);
+}
+
+static bool append_in(const kdl_cache_settings *settings, const char *name, kdl_string identity,
+                      const char *lines, size_t size) {
+  char path[folder_room], file[file_room], machine[16] = "";
+  subfolder_of(settings, path);
+  int folder = kdl_cache_folder_make(path, settings->sharing);
+  if (folder < 0)
+    return false;
+  bool is_shared = settings->sharing == KDL_CACHE_SHARED;
+  if (is_shared)
+    machine_name(machine);
+  snprintf(file, sizeof file, "%s%s%s", name, is_shared ? "." : "", machine);
+  bool done = append_to(folder, file, identity, lines, size);
+  if (!done)
+    kdl_debug(KDL_DEBUG_SELECT, "%s/%s: measured times were not stored: %s", path, file,
+              errno ? strerror(errno) : "the table is full");
+  close(folder);
+  return done;
+}
+
+bool kdl_table_append(const char *name, kdl_string identity, const char *lines, size_t size) {
+  kdl_cache_settings own;
+  kdl_cache_tiers tiers = {.count = 0};
+  errno = 0;
+  bool done = kdl_cache_settings_read(&own) == KDL_OK && own.mode == KDL_CACHE_ON &&
+              append_in(&own, name, identity, lines, size);
+  if (kdl_cache_tiers_read(&tiers) != KDL_OK)
+    tiers.count = 0;
+  for (size_t i = 0; i < tiers.count; ++i) {
+    if (tiers.items[i].sharing == KDL_CACHE_SHARED && tiers.items[i].mode == KDL_CACHE_ON)
+      done |= append_in(&tiers.items[i], name, identity, lines, size);
+  }
+  return done;
+}
+
+bool kdl_table_replace(const char *name, const char *lines, size_t size) {
+  kdl_cache_settings own;
+  char path[folder_room + KDL_TABLE_NAME];
+  if (kdl_cache_settings_read(&own) != KDL_OK || own.mode != KDL_CACHE_ON)
+    return false;
+  snprintf(path, sizeof path, "%s/%s/%s", own.dir, subfolder, name);
+  return kdl_file_save(path, lines, size) == KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All files                                                                                    */
+
+static bool is_table(const char *name) {
+  return kdl_text_has_suffix(kdl_text_of(name), KDL_TEXT(".kdlc"));
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int select_tables(const struct dirent *entry) {
+  return is_table(entry->d_name);
+}
+
+kdl_status kdl_table_each(const char *path, kdl_table_visit *visit, void *user) {
+  struct dirent **names = NULL;
+  int folder = kdl_cache_folder_open(path, KDL_CACHE_PRIVATE);
+  if (folder < 0)
+    return kdl_error_status() == KDL_NO_MATCH ? KDL_OK : kdl_error_status();
+  int count = scandirat(folder, ".", &names, select_tables, compare_names);
+  int stopped = 0;
+  for (int i = 0; i < count; ++i) {
+    buffer text = {NULL, 0, 0};
+    if (!stopped)
+      read_file(folder, KDL_CACHE_PRIVATE, names[i]->d_name, &text);
+    if (text.data)
+      stopped = visit(user, names[i]->d_name, (kdl_string){text.data, text.size});
+    free(text.data);
+    free(names[i]);
+  }
+  free(names);
+  close(folder);
+  return KDL_OK;
+}
+
+kdl_status kdl_table_clear(size_t *out_files, uint64_t *out_bytes) {
+  char path[folder_room];
+  struct dirent **names = NULL;
+  *out_files = 0;
+  *out_bytes = 0;
+  KDL_TRY(kdl_table_folder(path, sizeof path));
+  int folder = kdl_cache_folder_open(path, KDL_CACHE_PRIVATE);
+  if (folder < 0)
+    return kdl_error_status() == KDL_NO_MATCH ? KDL_OK : kdl_error_status();
+  int count = scandirat(folder, ".", &names, select_tables, compare_names);
+  for (int i = 0; i < count; ++i) {
+    struct stat info;
+    if (fstatat(folder, names[i]->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        unlinkat(folder, names[i]->d_name, 0) == 0) {
+      ++*out_files;
+      *out_bytes += (uint64_t)info.st_size;
+    }
+    free(names[i]);
+  }
+  free(names);
+  close(folder);
+  return KDL_OK;
+}

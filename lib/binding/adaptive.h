@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The policy `adaptive`: ext/adaptive chooses one of a kernel's variants for each launch and
+ * measures some launches (lib/hooks.h); this file is its place in the entry of a handle.
+ *
+ * Which variants may replace the best one, by their keys: those with the same parameters, revision
+ * and effects. They are tried only if each declares that a trial is safe: a launch that fails in
+ * one is repeated with another, which is right if the kernel is idempotent, or if its author
+ * declares it (trial=safe). If the best one declares numerics=exact, so must the others.
+ */
+#ifndef KDL_BINDING_ADAPTIVE_H
+#define KDL_BINDING_ADAPTIVE_H
+
+#include "lib/binding/kernel.h"
+
+/* Prepares a handle with variants whose policy is adaptive; false where ranks select. */
+bool kdl_adaptive_create(kdl_kernel *kernel);
+void kdl_adaptive_destroy(kdl_kernel *kernel);
+
+/* The bound handle that a launch would use now; the launch is not measured. */
+kdl_status kdl_adaptive_select(const kdl_kernel *kernel, void *queue, const kdl_extent *items,
+                               const kdl_args *args, kdl_kernel **out_kernel);
+
+#endif

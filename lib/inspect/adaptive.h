@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What identifies variants and devices in tables of measured times (docs/adaptive.md). */
+#ifndef KDL_INSPECT_ADAPTIVE_H
+#define KDL_INSPECT_ADAPTIVE_H
+
+#include <kdl/kdl.h>
+
+#include <stdint.h>
+
+struct kdl_out;
+
+/* The key of the table that a library carries for a kernel, before its name. */
+#define KDL_TUNED_PREFIX "kdl.tuned."
+
+/* Of an image's bytes and the value of its key for a kernel; never 0. Reads the image where its
+ * metadata has no digest. */
+uint64_t kdl_adaptive_variant_id(kdl_library *lib, uint32_t image, kdl_string key);
+
+/* "cuda:sm_90 units=132 clock=1980 driver=13.0" */
+void kdl_adaptive_device_identity(struct kdl_out *out, const kdl_device_info *info,
+                                  uint64_t clock_khz);
+
+#endif

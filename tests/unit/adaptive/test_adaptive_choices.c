@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Choices of variants over many launches, with a fake clock, and a fake device for events. */
+#include "adaptive_support.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static const double times_us[test_variants] = {130, 100, 220, 90, 140, 400, 96, 180};
+
+static void learn(test_kernel *kernel, uint32_t n, size_t most) {
+  for (size_t i = 0; i < most && !is_decided(kernel, n); ++i)
+    launch(kernel, n);
+}
+
+/* Never more than 1 % at any time, and no trial before one fits. */
+static void exploration_stays_in_its_budget(void **state) {
+  (void)state;
+  use_empty_cache();
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, test_variants);
+  size_t first_trial = 0, i = 0;
+  for (; i < 20000 && !is_decided(&kernel, 512); ++i) {
+    launch(&kernel, 512);
+    if (!first_trial && kernel.explored_us > 0)
+      first_trial = i;
+    assert_true(kernel.explored_us <= 0.01 * kernel.spent_us + 3 * 400 * 6);
+    if (kernel.spent_us > 1e5)
+      assert_true(kernel.explored_us <= 0.02 * kernel.spent_us);
+  }
+  assert_true(is_decided(&kernel, 512));
+  assert_true(first_trial >= 100);
+  assert_true(kernel.us[launch(&kernel, 512)] <= 96);
+  print_message("decided after %zu launches, %.2f %% in trials, the first at launch %zu\n", i,
+                100 * kernel.explored_us / kernel.spent_us, first_trial);
+  assert_true(kernel.explored_us <= 0.0105 * kernel.spent_us);
+  close_kernel(&kernel);
+}
+
+/* What one process learned, the next one knows, also by the table of 8 classes. */
+static void the_second_process_makes_no_trials(void **state) {
+  (void)state;
+  use_empty_cache();
+  test_kernel first = {.launches = {0}}, second = {.launches = {0}};
+  memcpy(first.us, times_us, sizeof times_us);
+  memcpy(second.us, times_us, sizeof times_us);
+  open_kernel(&first, test_variants);
+  for (uint32_t n = 32; n <= 4096; n *= 2)
+    learn(&first, n, 30000);
+  close_kernel(&first);
+  open_kernel(&second, test_variants);
+  for (uint32_t n = 32; n <= 4096; n *= 2) {
+    assert_true(is_decided(&second, n));
+    for (int i = 0; i < 200; ++i)
+      assert_true(second.us[launch(&second, n)] <= 96);
+  }
+  assert_true(second.explored_us == 0);
+  close_kernel(&second);
+}
+
+/* A short process adds what it measured; the budget is of all processes together. */
+static void short_processes_learn_together(void **state) {
+  (void)state;
+  use_empty_cache();
+  double explored = 0;
+  for (int process = 0; process < 200; ++process) {
+    test_kernel kernel = {.launches = {0}};
+    memcpy(kernel.us, times_us, sizeof times_us);
+    open_kernel(&kernel, 4);
+    for (int i = 0; i < 40; ++i)
+      launch(&kernel, 512);
+    explored += kernel.explored_us;
+    bool done = is_decided(&kernel, 512);
+    close_kernel(&kernel);
+    if (done) {
+      print_message("decided in process %d of 40 launches\n", process);
+      assert_true(explored > 0);
+      return;
+    }
+  }
+  fail();
+}
+
+static void adding_a_variant_adds_its_trials_alone(void **state) {
+  (void)state;
+  use_empty_cache();
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, 7);
+  learn(&kernel, 512, 30000);
+  assert_true(is_decided(&kernel, 512));
+  close_kernel(&kernel);
+  kernel.us[7] = 50;
+  memset(kernel.launches, 0, sizeof kernel.launches);
+  open_kernel(&kernel, 8);
+  assert_false(is_decided(&kernel, 512));
+  learn(&kernel, 512, 30000);
+  assert_int_equal(launch(&kernel, 512), 7);
+  unsigned used = 0;
+  for (int i = 0; i < 8; ++i)
+    used += kernel.launches[i] > 0;
+  assert_int_equal(used, 2); /* the leader and the new one */
+  close_kernel(&kernel);
+}
+
+static void without_trials_what_is_known_decides(void **state) {
+  (void)state;
+  use_empty_cache();
+  setenv("KDL_EXPLORE", "0", 1);
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, 8);
+  assert_int_equal(launch(&kernel, 512), 0); /* the first in rank order */
+  close_kernel(&kernel);
+  unsetenv("KDL_EXPLORE");
+  open_kernel(&kernel, 8);
+  learn(&kernel, 512, 30000);
+  uint32_t best = launch(&kernel, 512);
+  close_kernel(&kernel);
+  setenv("KDL_EXPLORE", "0", 1);
+  open_kernel(&kernel, 8);
+  assert_int_equal(launch(&kernel, 512), best);
+  assert_int_equal(launch(&kernel, 700), best); /* a class that is alike */
+  assert_int_equal(launch(&kernel, 100000), 0); /* one that is not */
+  close_kernel(&kernel);
+  unsetenv("KDL_EXPLORE");
+}
+
+static void the_number_of_trials_is_bounded(void **state) {
+  (void)state;
+  use_empty_cache();
+  setenv("KDL_EXPLORE", "5", 1);
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, 8);
+  learn(&kernel, 512, 30000);
+  assert_int_equal(entry_of(&kernel, 512)->trials, 5);
+  assert_true(is_decided(&kernel, 512));
+  close_kernel(&kernel);
+  unsetenv("KDL_EXPLORE");
+}
+
+/* The clock halves and doubles at random times: what a trial is compared with changes with it. */
+static void clocks_that_jump_change_no_choice(void **state) {
+  (void)state;
+  size_t wrong = 0, rounds = 60;
+  setenv("KDL_EXPLORE", "128,10%", 1);
+  for (size_t round = 0; round < rounds; ++round) {
+    use_empty_cache();
+    setenv("KDL_EXPLORE", "128,10%", 1);
+    test_kernel kernel = {.launches = {0}};
+    memcpy(kernel.us, times_us, sizeof times_us);
+    open_kernel(&kernel, 8);
+    for (size_t i = 0; i < 20000 && !is_decided(&kernel, 512); ++i) {
+      if (noise() < 0.02) {
+        double factor = 0.5 + 1.5 * noise();
+        for (int k = 0; k < 8; ++k)
+          kernel.us[k] = times_us[k] * factor;
+      }
+      launch(&kernel, 512);
+    }
+    assert_true(is_decided(&kernel, 512));
+    wrong += times_us[launch(&kernel, 512)] > 100;
+    close_kernel(&kernel);
+  }
+  print_message("%zu of %zu choices are more than 10%% off\n", wrong, rounds);
+  assert_true(wrong * 20 <= rounds);
+  unsetenv("KDL_EXPLORE");
+}
+
+static void a_failing_variant_is_excluded(void **state) {
+  (void)state;
+  use_empty_cache();
+  test_kernel kernel = {.us = {100, 50}};
+  open_kernel(&kernel, 2);
+  kdl_adaptive_trial trial;
+  uint32_t n = 512;
+  const void *pointers[] = {&n};
+  const kdl_args args = {1, pointers, NULL};
+  kdl_extent items = kdl_extent1(n);
+  bool failed = false;
+  for (int i = 0; i < 12000 && !failed; ++i) {
+    uint32_t variant = kdl_adaptive_choice->choose(kernel.adaptive, &items, 0, &args, &trial);
+    assert_non_null(trial.entry);
+    kdl_adaptive_choice->begin(kernel.adaptive, &trial, NULL);
+    fake_ns += 100000;
+    kdl_adaptive_choice->end(kernel.adaptive, &trial, NULL, variant ? KDL_DEVICE : KDL_OK);
+    failed = variant == 1;
+    if (failed)
+      kdl_adaptive_choice->exclude(kernel.adaptive, &trial, 1, "its launch failed: too bad");
+  }
+  assert_true(failed);
+  close_kernel(&kernel);
+  open_kernel(&kernel, 2); /* and in the next process */
+  assert_true(is_decided(&kernel, 512));
+  assert_string_equal(entry_of(&kernel, 512)->reasons[1], "its launch failed: too bad");
+  assert_int_equal(launch(&kernel, 512), 0);
+  close_kernel(&kernel);
+}
+
+/* A process that ends in a trial, as by a crash, leaves a mark. */
+static void a_variant_that_ends_the_process_is_excluded(void **state) {
+  (void)state;
+  use_empty_cache();
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    test_kernel kernel = {.us = {100, 50}};
+    open_kernel(&kernel, 2);
+    for (int i = 0; i < 30000; ++i) {
+      kdl_adaptive_trial trial;
+      uint32_t n = 512;
+      const void *pointers[] = {&n};
+      const kdl_args args = {1, pointers, NULL};
+      kdl_extent items = kdl_extent1(n);
+      uint32_t variant = kdl_adaptive_choice->choose(kernel.adaptive, &items, 0, &args, &trial);
+      if (trial.entry)
+        kdl_adaptive_choice->begin(kernel.adaptive, &trial, NULL);
+      if (variant == 1)
+        kill(getpid(), SIGKILL);
+      fake_ns += 100000;
+      if (trial.entry)
+        kdl_adaptive_choice->end(kernel.adaptive, &trial, NULL, KDL_OK);
+    }
+    _exit(1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status));
+  test_kernel kernel = {.us = {100, 50}};
+  open_kernel(&kernel, 2);
+  char expected[64];
+  snprintf(expected, sizeof expected, "process %d ended during its first trial", (int)child);
+  assert_string_equal(entry_of(&kernel, 512)->reasons[1], expected);
+  learn(&kernel, 512, 30000);
+  assert_int_equal(kernel.launches[1], 0);
+  close_kernel(&kernel);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Events                                                                                       */
+
+typedef struct {
+  uint64_t at; /* when the device passes it; UINT64_MAX: never */
+} fake_event;
+
+static uint64_t device_free_at;
+static uint64_t never_from = UINT64_MAX;
+static size_t waits;
+
+static kdl_status create_event(void *device, void **out_event) {
+  (void)device;
+  *out_event = calloc(1, sizeof(fake_event));
+  return KDL_OK;
+}
+static void destroy_event(void *device, void *event) {
+  (void)device;
+  free(event);
+}
+static kdl_status record_event(void *device, void *event, void *queue) {
+  (void)device, (void)queue;
+  uint64_t at = device_free_at > fake_ns ? device_free_at : fake_ns;
+  ((fake_event *)event)->at = at >= never_from ? UINT64_MAX : at;
+  return KDL_OK;
+}
+static kdl_status query_event(void *device, void *event, int *out_done) {
+  (void)device;
+  *out_done = ((fake_event *)event)->at <= fake_ns;
+  return KDL_OK;
+}
+static kdl_status elapsed(void *device, void *start, void *end, double *out_ns) {
+  (void)device;
+  *out_ns = (double)(((fake_event *)end)->at - ((fake_event *)start)->at);
+  return KDL_OK;
+}
+static kdl_status wait_for(void *device, void *queue) {
+  (void)device, (void)queue;
+  ++waits;
+  return KDL_OK;
+}
+
+static const kdl_backend_table fake_table = {.size = sizeof fake_table,
+                                             .name = "cuda",
+                                             .event_create = create_event,
+                                             .event_destroy = destroy_event,
+                                             .event_record = record_event,
+                                             .event_query = query_event,
+                                             .event_elapsed = elapsed,
+                                             .event_sync = wait_for,
+                                             .queue_sync = wait_for};
+
+/* The host enqueues one launch each 2 us, far ahead of the device; nothing waits for it. */
+static uint32_t enqueue(test_kernel *kernel, uint32_t n) {
+  kdl_adaptive_trial trial;
+  kdl_extent items = kdl_extent1(n);
+  const void *pointers[] = {&n};
+  const kdl_args args = {1, pointers, NULL};
+  uint32_t variant = kdl_adaptive_choice->choose(kernel->adaptive, &items, 0, &args, &trial);
+  if (trial.entry)
+    kdl_adaptive_choice->begin(kernel->adaptive, &trial, NULL);
+  uint64_t begin = device_free_at > fake_ns ? device_free_at : fake_ns;
+  device_free_at = begin + (uint64_t)(1000 * noisy(kernel->us[variant]));
+  fake_ns += 2000;
+  if (trial.entry)
+    kdl_adaptive_choice->end(kernel->adaptive, &trial, NULL, KDL_OK);
+  if (device_free_at > fake_ns + 2000000) /* the program waits now and then */
+    fake_ns = device_free_at;
+  return variant;
+}
+
+static void devices_are_measured_by_events(void **state) {
+  (void)state;
+  use_empty_cache();
+  setenv("KDL_EXPLORE", "128,5%", 1);
+  kdl_adaptive_variant variants[test_variants];
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  fill_variants(variants, test_variants);
+  kernel.adaptive = open_variants(variants, test_variants, &fake_table);
+  size_t i = 0;
+  for (; i < 100000 && !is_decided(&kernel, 512); ++i)
+    enqueue(&kernel, 512);
+  print_message("decided after %zu launches\n", i);
+  assert_true(is_decided(&kernel, 512));
+  assert_true(kernel.us[enqueue(&kernel, 512)] <= 96);
+  assert_int_equal(waits, 0);
+  close_kernel(&kernel);
+  unsetenv("KDL_EXPLORE");
+}
+
+/* The device never passes the second event of the trial. */
+static void a_hanging_trial_is_excluded(void **state) {
+  (void)state;
+  use_empty_cache();
+  kdl_adaptive_variant variants[2];
+  test_kernel kernel = {.us = {1000, 500}};
+  fill_variants(variants, 2);
+  kernel.adaptive = open_variants(variants, 2, &fake_table);
+  uint32_t variant = 0;
+  device_free_at = fake_ns;
+  for (size_t i = 0; i < 100000 && !variant; ++i) {
+    never_from = UINT64_MAX;
+    kdl_class_entry *entry = entry_of(&kernel, 512);
+    uint32_t trials = 0;
+    for (unsigned k = 0; k < KDL_PENDING_LIMIT; ++k)
+      trials += entry->samples[k].state == KDL_SAMPLE_PENDING && entry->samples[k].is_trial;
+    variant = enqueue(&kernel, 512);
+    assert_int_equal(trials, 0);
+  }
+  assert_int_equal(variant, 1);
+  kdl_class_entry *entry = entry_of(&kernel, 512);
+  for (unsigned k = 0; k < KDL_PENDING_LIMIT; ++k) {
+    if (entry->samples[k].state == KDL_SAMPLE_PENDING && entry->samples[k].is_trial)
+      ((fake_event *)entry->samples[k].end)->at = UINT64_MAX;
+  }
+  fake_ns += 1000000000;
+  assert_int_equal(enqueue(&kernel, 512), 0);
+  assert_null(entry->reasons[1]);
+  fake_ns += 2000000000;
+  assert_int_equal(enqueue(&kernel, 512), 0);
+  assert_non_null(entry->reasons[1]);
+  assert_int_equal(strncmp(entry->reasons[1], "its trial did not end within 3.", 31), 0);
+  close_kernel(&kernel);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The table                                                                                    */
+
+static void table_path(char path[600]) {
+  char name[KDL_TABLE_NAME];
+  kdl_table_name((kdl_string){"kernel=mark device=host", 23}, name);
+  snprintf(path, 600, "%s/choices/%s", test_cache, name);
+}
+
+static void learn_and_close(uint32_t n) {
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, 8);
+  learn(&kernel, n, 30000);
+  assert_true(is_decided(&kernel, n));
+  close_kernel(&kernel);
+}
+
+static bool knows(uint32_t n) {
+  test_kernel kernel = {.launches = {0}};
+  open_kernel(&kernel, 8);
+  bool known = is_decided(&kernel, n) && entry_of(&kernel, n)->trials;
+  close_kernel(&kernel);
+  return known;
+}
+
+/* Any byte may be damaged: lines that are whole count. */
+static void damaged_lines_are_passed_over(void **state) {
+  (void)state;
+  char path[600];
+  use_empty_cache();
+  learn_and_close(512);
+  learn_and_close(5000);
+  table_path(path);
+  size_t size;
+  uint8_t *good = read_file(path, &size);
+  for (size_t at = 0; at < size; at += 1 + size / 150) {
+    uint8_t was = good[at];
+    good[at] ^= (uint8_t)(1 + at % 255);
+    FILE *file = fopen(path, "we");
+    assert_int_equal(fwrite(good, 1, size, file), size);
+    fclose(file);
+    test_kernel kernel = {.launches = {0}};
+    memcpy(kernel.us, times_us, sizeof times_us);
+    open_kernel(&kernel, 8);
+    launch(&kernel, 512);
+    launch(&kernel, 5000);
+    close_kernel(&kernel);
+    good[at] = was;
+  }
+  for (size_t end = 0; end < size; end += 1 + size / 100) { /* and it may be truncated */
+    FILE *file = fopen(path, "we");
+    assert_int_equal(fwrite(good, 1, end, file), end);
+    fclose(file);
+    test_kernel kernel = {.launches = {0}};
+    memcpy(kernel.us, times_us, sizeof times_us);
+    open_kernel(&kernel, 8);
+    launch(&kernel, 512);
+    close_kernel(&kernel);
+  }
+  FILE *file = fopen(path, "we");
+  assert_int_equal(fwrite(good, 1, size, file), size);
+  fclose(file);
+  free(good);
+  assert_true(knows(512));
+  assert_true(knows(5000));
+}
+
+/* Variants with other bytes have another identity: nothing is known of them, and a table for
+ * another device has another name. */
+static void other_images_are_not_known(void **state) {
+  (void)state;
+  use_empty_cache();
+  learn_and_close(512);
+  kdl_adaptive_variant variants[8];
+  fill_variants(variants, 8);
+  for (int i = 0; i < 8; ++i)
+    variants[i].id += 0x1000;
+  test_kernel kernel = {.launches = {0}};
+  kernel.adaptive = open_variants(variants, 8, NULL);
+  assert_false(is_decided(&kernel, 512));
+  close_kernel(&kernel);
+  assert_true(knows(512));
+}
+
+static void without_a_folder_choices_are_made(void **state) {
+  (void)state;
+  use_empty_cache();
+  setenv("KDL_CACHE", "off", 1);
+  learn_and_close(512);
+  assert_false(knows(512));
+  unsetenv("KDL_CACHE");
+  setenv("KDL_CACHE_DIR", "/proc/nowhere", 1);
+  learn_and_close(512);
+  assert_false(knows(512));
+  setenv("KDL_CACHE_DIR", "/dev/full", 1);
+  learn_and_close(512);
+}
+
+/* A limit on the size of files acts as a full disk does: a part of a line, or nothing, is written.
+ */
+static void a_full_disk_loses_lines_only(void **state) {
+  (void)state;
+  char path[600];
+  struct stat info;
+  use_empty_cache();
+  learn_and_close(512);
+  table_path(path);
+  assert_int_equal(stat(path, &info), 0);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    struct rlimit limit = {(rlim_t)info.st_size + 50, (rlim_t)info.st_size + 50};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    learn_and_close(5000);
+    _exit(0);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_true(knows(512));
+  assert_false(knows(5000));
+  FILE *file = fopen(path, "ae");
+  assert_true(fputs("\n01234567 c 123 45", file) > 0); /* a line that was cut off */
+  fclose(file);
+  learn_and_close(5000);
+  assert_true(knows(512));
+  assert_true(knows(5000));
+}
+
+static void a_hundred_processes_write_one_table(void **state) {
+  (void)state;
+  use_empty_cache();
+  setenv("KDL_EXPLORE", "128,50%", 1);
+  pid_t children[100];
+  int gate[2];
+  char byte;
+  assert_int_equal(pipe(gate), 0);
+  fflush(stdout);
+  for (int i = 0; i < 100; ++i) {
+    children[i] = fork();
+    if (children[i] == 0) {
+      noise_state = (uint64_t)i * 77 + 1;
+      test_kernel kernel = {.launches = {0}};
+      memcpy(kernel.us, times_us, sizeof times_us);
+      open_kernel(&kernel, 8);
+      close(gate[1]);
+      (void)!read(gate[0], &byte, 1); /* until all have been started, with an empty table */
+      for (uint32_t n = 32; n <= 2048; n *= 2) {
+        for (size_t k = 0; k < 600; ++k)
+          launch(&kernel, n);
+      }
+      if (i % 5 == 0)
+        kill(getpid(), SIGKILL); /* some never close */
+      close_kernel(&kernel);
+      _exit(0);
+    }
+    assert_true(children[i] > 0);
+  }
+  close(gate[0]);
+  close(gate[1]);
+  for (int i = 0; i < 100; ++i)
+    assert_int_equal(waitpid(children[i], NULL, 0), children[i]);
+  unsetenv("KDL_EXPLORE");
+  char path[600];
+  table_path(path);
+  size_t size, damaged = 0, lines = 0;
+  uint8_t *text = read_file(path, &size);
+  kdl_table_line line;
+  for (size_t at = 0; kdl_table_next((kdl_string){(char *)text, size}, &at, &line, &damaged);)
+    ++lines;
+  free(text);
+  print_message("%zu lines, %zu bytes, %zu damaged\n", lines, size, damaged);
+  assert_int_equal(damaged, 0);
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, 8);
+  for (uint32_t n = 32; n <= 2048; n *= 2) {
+    assert_true(is_decided(&kernel, n));
+    assert_true(kernel.us[launch(&kernel, n)] <= 100);
+  }
+  close_kernel(&kernel);
+}
+
+/* A file that has grown is rewritten with one line per class, and the choices stay. */
+static void tables_do_not_grow_forever(void **state) {
+  (void)state;
+  use_empty_cache();
+  learn_and_close(512);
+  char path[600];
+  table_path(path);
+  size_t size, once;
+  uint8_t *text = read_file(path, &once);
+  FILE *file = fopen(path, "ae");
+  for (int i = 0; i < 400; ++i)
+    assert_int_equal(fwrite(text, 1, once, file), once);
+  fclose(file);
+  free(text);
+  assert_true(knows(512));
+  text = read_file(path, &size);
+  free(text);
+  assert_true(size < 20000);
+  assert_true(knows(512));
+}
+
+static int clean_up(void **state) {
+  (void)state;
+  remove_cache();
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(exploration_stays_in_its_budget),
+      cmocka_unit_test(the_second_process_makes_no_trials),
+      cmocka_unit_test(short_processes_learn_together),
+      cmocka_unit_test(adding_a_variant_adds_its_trials_alone),
+      cmocka_unit_test(without_trials_what_is_known_decides),
+      cmocka_unit_test(the_number_of_trials_is_bounded),
+      cmocka_unit_test(clocks_that_jump_change_no_choice),
+      cmocka_unit_test(a_failing_variant_is_excluded),
+      cmocka_unit_test(a_variant_that_ends_the_process_is_excluded),
+      cmocka_unit_test(devices_are_measured_by_events),
+      cmocka_unit_test(a_hanging_trial_is_excluded),
+      cmocka_unit_test(damaged_lines_are_passed_over),
+      cmocka_unit_test(other_images_are_not_known),
+      cmocka_unit_test(without_a_folder_choices_are_made),
+      cmocka_unit_test(a_full_disk_loses_lines_only),
+      cmocka_unit_test(a_hundred_processes_write_one_table),
+      cmocka_unit_test(tables_do_not_grow_forever),
+  };
+  return cmocka_run_group_tests(tests, NULL, clean_up);
+}

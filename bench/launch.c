@@ -6,8 +6,7 @@
  * goes through LLVM's offload runtime.
  *
  *     bench_launch [BLOCKS]          times
- *     bench_launch --count N direct|launch|default|anew|call|items|when   N of one kind, for
- * callgrind
+ *     bench_launch --count N KIND   N of one kind, for callgrind
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "measure/harness.h"
@@ -28,7 +27,9 @@ typedef int driver_launch(void *function, unsigned grid_x, unsigned grid_y, unsi
 
 typedef struct {
   kdl_kernel *kernel;
-  kdl_kernel *variant; /* the same, before images with conditions */
+  kdl_kernel *variant;  /* the same, before images with conditions */
+  kdl_kernel *shaped;   /* with three arguments that describe the problem */
+  kdl_kernel *adaptive; /* the same under the policy adaptive, decided */
   kdl_queue *queue;
   void *function;
   driver_launch **direct;
@@ -93,6 +94,23 @@ CASE launch_when(void *context) {
   uint32_t n = 5;
   kdl_status status = kdl_launch_items(at->variant, at->queue, kdl_extent1(2000), KDL_ARGS(&n));
   bench_do_not_optimize((const void *)(uintptr_t)status);
+}
+
+static inline void launch_matrix(kdl_kernel *kernel, kdl_queue *queue) {
+  uint32_t m = 2000, n = 768, k = 3072;
+  kdl_status status = kdl_launch_items(kernel, queue, kdl_extent2(m, n), KDL_ARGS(&m, &n, &k));
+  bench_do_not_optimize((const void *)(uintptr_t)status);
+}
+
+CASE launch_shaped(void *context) {
+  const subject *at = context;
+  launch_matrix(at->shaped, at->queue);
+}
+
+/* The class of the problem is decided. */
+CASE launch_adaptive(void *context) {
+  const subject *at = context;
+  launch_matrix(at->adaptive, at->queue);
 }
 
 CASE host_plain(void *context) {
@@ -192,6 +210,22 @@ static kdl_library *null_library(bool with_condition) {
   return lib;
 }
 
+static kdl_library *shaped_library(void) {
+  static const char key[] =
+      "sig=u32 u32 u32; block=128x1x1; names=m n k; shape=m n k; effects=idempotent";
+  void *data;
+  size_t size;
+  kdl_writer *writer;
+  kdl_library *lib;
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  add_null_image(writer, key);
+  add_null_image(writer, key);
+  bench_require(kdl_writer_finish(writer, &data, &size), "writer");
+  kdl_writer_destroy(writer);
+  bench_require(kdl_open_memory(data, size, NULL, &lib), "open");
+  return lib;
+}
+
 static subject null_subject(void) {
   subject made = {.desc = kdl_grid(16, 1, 1)};
   kdl_device *device = kdl_device_at(0);
@@ -200,6 +234,12 @@ static subject null_subject(void) {
   bench_require(kdl_prefetch(made.kernel), "load");
   bench_require(kdl_sym(null_library(true), device, "k", NULL, &made.variant), "kernel");
   bench_require(kdl_prefetch(made.variant), "load");
+  const kdl_select_opts adaptive = {.size = sizeof adaptive, .policy = KDL_POLICY_ADAPTIVE};
+  kdl_library *shaped = shaped_library();
+  bench_require(kdl_sym(shaped, device, "k", NULL, &made.shaped), "kernel");
+  bench_require(kdl_sym(shaped, device, "k", &adaptive, &made.adaptive), "kernel");
+  launch_matrix(made.shaped, made.queue);
+  launch_matrix(made.adaptive, made.queue);
   bench_require(kdl_kernel_native(made.kernel, &made.function), "native");
   made.direct = dlsym(dlopen(KDL_NULL_BACKEND, RTLD_NOW), "null_launch");
   if (!made.direct)
@@ -246,10 +286,11 @@ static void report_cases(const char *title, const bench_case *cases, size_t coun
 
 static int run_launch_count(const subject *at, long count, const char *which) {
   static const bench_case named[] = {
-      {"direct", launch_direct, NULL}, {"launch", launch_kdl, NULL},
-      {"anew", launch_anew, NULL},     {"default", launch_default_queue, NULL},
-      {"call", launch_call, NULL},     {"items", launch_items, NULL},
-      {"when", launch_when, NULL}};
+      {"direct", launch_direct, NULL},    {"launch", launch_kdl, NULL},
+      {"anew", launch_anew, NULL},        {"default", launch_default_queue, NULL},
+      {"call", launch_call, NULL},        {"items", launch_items, NULL},
+      {"when", launch_when, NULL},        {"shaped", launch_shaped, NULL},
+      {"adaptive", launch_adaptive, NULL}};
   for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
     if (strcmp(named[i].name, which) != 0)
       continue;
@@ -263,6 +304,8 @@ static int run_launch_count(const subject *at, long count, const char *which) {
 
 int main(int argc, char **argv) {
   setenv("KDL_BACKEND_PATH", KDL_NULL_BACKEND, 1);
+  setenv("KDL_EXPLORE", "0", 1); /* every class is decided */
+  setenv("KDL_CACHE", "off", 1);
   subject null = null_subject();
   if (argc > 3 && strcmp(argv[1], "--count") == 0)
     return run_launch_count(&null, strtol(argv[2], NULL, 10), argv[3]);
@@ -274,7 +317,9 @@ int main(int argc, char **argv) {
                           {"kdl_launch, descriptor made each time", launch_anew, &null},
                           {"kdl_launch_call", launch_call, &null},
                           {"kdl_launch_items", launch_items, &null},
-                          {"kdl_launch_items, by a condition", launch_when, &null}};
+                          {"kdl_launch_items, by a condition", launch_when, &null},
+                          {"kdl_launch_items, three sizes", launch_shaped, &null},
+                          {"the same, adaptive and decided", launch_adaptive, &null}};
   report_cases("a driver that does nothing", on_null, sizeof on_null / sizeof *on_null, blocks);
   subject host = host_subject();
   static peer_instance omp;

@@ -233,7 +233,7 @@ kdl_class_entry *kdl_choices_entry(kdl_adaptive *adaptive, const kdl_problem_cla
 /* ------------------------------------------------------------------------------------------ */
 /* A launch                                                                                     */
 
-static uint64_t argument_value(const kdl_shape_argument *argument, const kdl_args *args) {
+static inline uint64_t argument_value(const kdl_shape_argument *argument, const kdl_args *args) {
   return argument->index < args->count && args->pointers[argument->index]
              ? kdl_class_read(argument, args->pointers[argument->index])
              : 0;
@@ -244,11 +244,17 @@ static inline kdl_problem_class class_of(const kdl_adaptive *adaptive, const kdl
   kdl_problem_class key = {
       {(uint64_t)(flags & KDL_ADAPTIVE_GRID) << 63, (uint64_t)(flags >> KDL_ADAPTIVE_CONDITIONS_AT)
                                                         << KDL_CLASS_CONDITIONS_AT}};
-  kdl_class_add(&key, 0, extent->x);
-  kdl_class_add(&key, 1, extent->y);
-  kdl_class_add(&key, 2, extent->z);
-  for (unsigned i = 0; i < adaptive->subject.argument_count; ++i)
-    kdl_class_add(&key, KDL_CLASS_EXTENTS + i, argument_value(&adaptive->arguments[i], args));
+  const kdl_shape_argument *argument = adaptive->arguments;
+  const kdl_shape_argument *end = argument + adaptive->subject.argument_count;
+  uint64_t first = kdl_class_bucket(extent->x) | kdl_class_bucket(extent->y) << KDL_CLASS_BITS |
+                   kdl_class_bucket(extent->z) << 2 * KDL_CLASS_BITS;
+  for (unsigned shift = KDL_CLASS_EXTENTS * KDL_CLASS_BITS;
+       argument < end && shift < KDL_CLASS_FIRST_WORD * KDL_CLASS_BITS;
+       ++argument, shift += KDL_CLASS_BITS)
+    first |= kdl_class_bucket(argument_value(argument, args)) << shift;
+  for (unsigned shift = 0; argument < end; ++argument, shift += KDL_CLASS_BITS)
+    key.words[1] |= kdl_class_bucket(argument_value(argument, args)) << shift;
+  key.words[0] |= first;
   return key;
 }
 

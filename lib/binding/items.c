@@ -58,8 +58,10 @@ kdl_status kdl_items_enqueue(const kdl_kernel *kernel, const kdl_queue *queue,
   return entry(&kernel->head, desc, args, kdl_kernel_queue(kernel, queue));
 }
 
-kdl_status kdl_items_launch(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
-                            const kdl_args *args) {
+/* Flattened: variants are launched by it. */
+__attribute__((flatten)) kdl_status kdl_items_launch(kdl_kernel *kernel, kdl_queue *queue,
+                                                     const kdl_extent *items,
+                                                     const kdl_args *args) {
   kdl_launch_desc desc;
   KDL_TRY(kdl_items_check(kernel, queue, items, args, &desc));
   return kdl_items_enqueue(kernel, queue, &desc, args);

@@ -112,22 +112,49 @@ static void out_constants(kdl_out *out, const cc_kernel *kernel) {
     }
 }
 
-/* "; names=a x y n; when=n<=16" */
-static void out_condition(kdl_out *out, const cc_kernel *kernel, const char *when) {
+/* "; names=a x y n" */
+static void out_names(kdl_out *out, const cc_kernel *kernel) {
   kdl_out_format(out, "; names=");
   for (size_t i = 0; i < kernel->param_count; ++i)
     kdl_out_format(out, "%s%s", i ? " " : "",
                    *kernel->params[i].name ? kernel->params[i].name : "_");
-  kdl_out_format(out, "; when=%s", when);
+}
+
+static bool has_param(const cc_kernel *kernel, kdl_string name) {
+  for (size_t i = 0; i < kernel->param_count; ++i) {
+    if (kdl_text_is(name, kernel->params[i].name))
+      return true;
+  }
+  return false;
+}
+
+/* Whether the field is for the kernel: a shape is for kernels that have all its parameters. */
+static bool has_field(const cc_kernel *kernel, const char *field) {
+  if (!kdl_starts_with(field, "shape="))
+    return true;
+  for (const char *at = field + strlen("shape="); *at;) {
+    size_t length = strcspn(at, " ");
+    if (length && !has_param(kernel, (kdl_string){at, length}))
+      return false;
+    at += length + strspn(at + length, " ");
+  }
+  return true;
 }
 
 /* "sig=f32 ptr<f32>; block=256x1x1; tile=256x1x1; rev=1; const=1" */
 static const char *format_kernel_value(kdl_arena *arena, const cc_kernel *kernel,
-                                       const char *when) {
+                                       const cc_job *job) {
+  const char *when = job->source->when;
+  bool has_names = when != NULL;
   enum { longest_number = 21 };
   size_t room = strlen(kernel->sig) + 256 + kernel->param_count * longest_number;
-  for (size_t i = 0; when && i < kernel->param_count; ++i)
+  for (size_t i = 0; i < kernel->param_count; ++i)
     room += strlen(kernel->params[i].name) + 2;
+  for (size_t i = 0; i < job->plan->field_count; ++i) {
+    room += strlen(job->plan->fields[i]) + 2;
+    has_names |=
+        kdl_starts_with(job->plan->fields[i], "shape=") && has_field(kernel, job->plan->fields[i]);
+  }
   room += when ? strlen(when) : 0;
   char *text = xarena_alloc(arena, room);
   kdl_out out = {text, room, 0};
@@ -144,8 +171,14 @@ static const char *format_kernel_value(kdl_arena *arena, const cc_kernel *kernel
     kdl_out_format(&out, "; subgroup=%u", kernel->values[CC_SUBGROUP][0]);
   kdl_out_format(&out, "; rev=%u", cc_kernel_has(kernel, CC_REV) ? kernel->values[CC_REV][0] : 1);
   out_constants(&out, kernel);
+  if (has_names)
+    out_names(&out, kernel);
+  for (size_t i = 0; i < job->plan->field_count; ++i) {
+    if (has_field(kernel, job->plan->fields[i]))
+      kdl_out_format(&out, "; %s", job->plan->fields[i]);
+  }
   if (when)
-    out_condition(&out, kernel, when);
+    kdl_out_format(&out, "; when=%s", when);
   return text;
 }
 
@@ -184,22 +217,27 @@ static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
     add_pair(&pairs, "variant_tag", job->source->tag);
   for (size_t i = 0; i < kernels->count; ++i)
     add_pair(&pairs, xarena_format(arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].name),
-             format_kernel_value(arena, &kernels->items[i], job->source->when));
+             format_kernel_value(arena, &kernels->items[i], job));
   for (size_t i = 0; job->plan->bitcode && i < kernels->microkernel_count; ++i)
     add_pair(&pairs, xarena_format(arena, "kdl.ukernel.%s", kernels->microkernels[i]),
              job->source->path);
   return pairs;
 }
 
-/* A condition names parameters, which each kernel of the file must have. */
+/* A condition names parameters, which each kernel of the file must have; those of a shape are
+ * integers. */
 static kdl_status check_conditions(const cc_job *job, const pair_list *pairs) {
-  for (size_t i = 0; job->source->when && i < pairs->count; ++i) {
+  for (size_t i = 0; i < pairs->count; ++i) {
     const kdl_pair *pair = &pairs->items[i];
     kdl_kernel_key key;
     kdl_parse_error error;
     kdl_string kernel;
     if (!kdl_kernel_name(pair->key, &kernel) || kdl_kernel_parse(pair->value, &key, &error))
       continue;
+    if (!job->source->when)
+      return kdl_fail(KDL_BAD_CALL, "%s: kernel %.*s: \"%s\": column %zu: expected %s",
+                      job->source->path, (int)kernel.length, kernel.data, pair->value.data,
+                      error.position + 1, error.expected);
     size_t begin = pair->value.length - strlen(job->source->when);
     return kdl_fail(KDL_BAD_CALL, "%s: kernel %.*s: when=%s: column %zu: expected %s",
                     job->source->path, (int)kernel.length, kernel.data, job->source->when,

@@ -48,6 +48,28 @@ static void parse_flags(cc_invocation *c) {
   c->plan.flags = flags;
 }
 
+/* --field=shape=m,n,k: lists are written with spaces, because metadata has no commas. */
+static kdl_status parse_fields(cc_invocation *c) {
+  static const char *const known[] = {"shape", "effects", "trial", "numerics"};
+  const char **fields = xarena_alloc(&c->arena, (c->args->setting_count + 1) * sizeof *fields);
+  size_t cursor = 0;
+  for (const char *text; (text = cli_args_next(c->args, "field", &cursor));) {
+    kdl_string name = {text, strcspn(text, "=")};
+    if (!text[name.length] || !KDL_TEXT_AMONG(name, known))
+      return kdl_fail(KDL_BAD_CALL,
+                      "--field: bad value '%s': use shape=PARAMETERS, effects=idempotent, add or "
+                      "atomic, trial=safe, or numerics=exact",
+                      text);
+    size_t size = strlen(text) + 1;
+    char *copy = xarena_alloc(&c->arena, size);
+    for (size_t i = 0; i < size; ++i)
+      copy[i] = (char)(text[i] == ',' ? ' ' : text[i]);
+    fields[c->plan.field_count++] = copy;
+  }
+  c->plan.fields = fields;
+  return KDL_OK;
+}
+
 static kdl_status parse_threads(cc_invocation *c) {
   const char *text = cli_args_value(c->args, "jobs");
   long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -103,6 +125,7 @@ static kdl_status parse_invocation(cc_invocation *c) {
   KDL_TRY(parse_threads(c));
   KDL_TRY(parse_depfile_options(c));
   parse_flags(c);
+  KDL_TRY(parse_fields(c));
   KDL_TRY(cc_sources_parse(&c->arena, c->args, &c->sources, &c->source_count));
   KDL_TRY(cc_targets_parse(&c->arena, c->args, &c->targets, &c->target_count));
   return cc_jobs_create(&c->arena, &c->plan, c->sources, c->source_count, c->targets,

@@ -4,7 +4,8 @@
 
 const cli_command cli_command_cc = {
     .name = "cc",
-    .usage = "kdl cc FILE --targets=T,T -o OUT [--variant=KEYS:FILE]... [-x LANG] [-OLEVEL] "
+    .usage = "kdl cc FILE --targets=T,T -o OUT [--variant=KEYS:FILE]... [--field=FIELD=VALUE]... "
+             "[-x LANG] [-OLEVEL] "
              "[-DNAME=V] [-IDIR] [-WNAME] [--flag=FLAG]... [-MD|-MMD] [-MF FILE] [-MT TARGET] "
              "[-MQ TARGET] [-MP] [--save-temps] [--emit=image|bitcode] [--format=VERSION] [-j N] "
              "[--keep-going] [--clang=PROGRAM] [--verbose]",
@@ -27,7 +28,11 @@ const cli_command cli_command_cc = {
             {"variant", 0, CLI_MANY, "KEYS:FILE",
              "another file: with tag, priority, features or when its images are added, else they "
              "replace those of the first file; targets=PATTERN restricts the targets; "
-             "when=CONDITION, as 'n<=16', restricts the launches"},
+             "when=CONDITION, as 'n<=16', restricts the launches; define=NAME=V+NAME=V sets "
+             "macros"},
+            {"field", 0, CLI_MANY, "FIELD=VALUE",
+             "a field of each kernel's metadata, for the policy adaptive: shape=m,n,k, for kernels "
+             "with parameters of those names, effects=idempotent, trial=safe, numerics=exact"},
             {"language", 'x', CLI_ONCE, "LANG",
              "c, c++, cl, cuda or hip; default: by the files' suffixes"},
             {"optimize", 'O', CLI_MANY, "LEVEL",

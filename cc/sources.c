@@ -13,7 +13,8 @@
 
 static const char grammar[] =
     "KEYS:FILE, with KEYS of tag=TEXT, priority=N, features=TOKEN+TOKEN, when=CONDITION, "
-    "targets=PATTERN; with targets alone the file takes the place of the first one";
+    "define=NAME=V+NAME=V, targets=PATTERN; with targets alone the file takes the place of the "
+    "first one";
 
 /* ------------------------------------------------------------------------------------------ */
 /* --variant                                                                                    */
@@ -72,6 +73,10 @@ static kdl_status parse_variant_term(const cli_terms *terms, const cli_term *ter
   if (kdl_text_is(term->key, "when")) {
     source->when = value;
     return KDL_OK; /* checked against each kernel's parameters */
+  }
+  if (kdl_text_is(term->key, "define")) {
+    source->defines = value;
+    return KDL_OK;
   }
   if (kdl_text_is(term->key, "targets")) {
     source->targets = value;

@@ -26,6 +26,7 @@ typedef struct cc_source {
   const char *features; /* required feature tokens; "" for none */
   uint32_t priority;    /* variant_priority */
   const char *when;     /* the condition of its kernels; NULL for none */
+  const char *defines;  /* macros joined by '+': "M=4+N=8"; NULL for none */
   bool is_override;     /* replaces the first file for its targets */
   const char *targets;  /* names joined by '+'; NULL for all that it applies to */
 } cc_source;
@@ -37,6 +38,8 @@ typedef struct cc_plan {
   const char *optimization; /* what follows -O */
   const char *const *flags; /* more words for Clang */
   size_t flag_count;
+  const char *const *fields; /* of the kernels' keys, as "shape=m n k" */
+  size_t field_count;
   const char *depends; /* -MD or -MMD: list the included files; NULL for no list */
   bool bitcode;
   bool verbose;

@@ -243,6 +243,11 @@ static void add_user_flags(kdl_string_list *words, const cc_job *job) {
     if (is_for_language(plan->flags[i], job))
       kdl_string_list_append(words, plan->flags[i]);
   }
+  for (const char *at = job->source->defines; at && *at; at += *at == '+') {
+    size_t length = strcspn(at, "+");
+    kdl_string_list_append_format(words, "-D%.*s", (int)length, at);
+    at += length;
+  }
 }
 
 static void add_language(kdl_string_list *words, const cc_job *job) {

@@ -147,6 +147,10 @@ typedef struct kdl_adaptive_hooks {
   uint32_t (*choose)(kdl_adaptive *adaptive, const kdl_extent *extent, uint32_t flags,
                      const kdl_args *args, kdl_adaptive_trial *out_trial);
 
+  /* Whether launches of that class are not measured any more. */
+  bool (*is_decided)(kdl_adaptive *adaptive, const kdl_extent *extent, uint32_t flags,
+                     const kdl_args *args);
+
   /* Before and after a launch with a trial that has an entry. */
   void (*begin)(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue);
   void (*end)(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue, kdl_status status);

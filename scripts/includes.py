@@ -31,7 +31,7 @@ COMPONENTS = ("include", "support", "lib", "ext/adaptive/commands", "ext/adaptiv
 OTHERWISE = {"bench/null": "peers", "bench/peers": "peers", "bench/measure": "measure", "mlir/bench": "bench"}
 
 # The components that one stands on, besides support and the inspect headers.
-USES = {"ext/jit": {"lib/hooks.h"}, "ext/trace": {"lib/hooks.h"}, "ext/jit/commands": {"ext/jit", "tools/common"},
+USES = {"ext/jit": {"lib/hooks.h"}, "ext/trace": {"lib/hooks.h"}, "ext/jit/commands": {"ext/jit", "ext/adaptive/commands", "tools/common"},
         "ext/adaptive": {"lib/hooks.h"}, "ext/adaptive/commands": {"ext/adaptive", "tools/common"},
         "tools/kdl": {"tools/common", "ext/adaptive/commands", "ext/inject", "ext/jit/commands", "pack", "cc"}, "pack": {"tools/common"},
         "cc": {"tools/common"}, "ld": {"tools/common", "cc"}, "bench": {"tools/common", "peers", "measure"}, "measure": {"tools/common"},

@@ -387,6 +387,14 @@ static uint32_t choose(kdl_adaptive *adaptive, const kdl_extent *extent, uint32_
                : choose_in_new_class(adaptive, &key, exact, out_trial);
 }
 
+static bool is_class_decided(kdl_adaptive *adaptive, const kdl_extent *extent, uint32_t flags,
+                             const kdl_args *args) {
+  const kdl_problem_class key = class_of(adaptive, extent, flags, args);
+  const kdl_class_entry *entry = (kdl_class_entry *)kdl_trie_find(
+      &adaptive->classes_by_key, class_hash(&key), is_entry_of, &key);
+  return entry && atomic_load_explicit(&entry->choice, memory_order_acquire) & KDL_CHOICE_DECIDED;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Failures                                                                                     */
 
@@ -544,6 +552,7 @@ static const kdl_adaptive_hooks hooks = {
     .open = open_choices,
     .close = close_choices,
     .choose = choose,
+    .is_decided = is_class_decided,
     .begin = kdl_sample_begin,
     .end = kdl_sample_end,
     .loaded = loaded,

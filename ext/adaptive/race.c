@@ -89,13 +89,12 @@ static verdict compare_with_leader(const kdl_race *race, const kdl_race_variant 
 }
 
 static void promote(kdl_race *race, uint32_t variant) {
-  race->variants[race->leader].state = KDL_RACE_SLOWER;
   race->variants[variant].state = KDL_RACE_OPEN;
   race->leader = variant;
 }
 
-/* Until no open challenger is known to be faster or slower. Each change closes a variant, so that
- * it ends. */
+/* Until no open challenger is known to be faster or slower. One that is known to be faster has the
+ * smaller median, so that it ends. */
 static void decide_open(kdl_race *race) {
   for (uint32_t i = 0; i < race->count; ++i) {
     kdl_race_variant *variant = &race->variants[i];
@@ -144,10 +143,12 @@ static bool has_other_samples(const kdl_race *race) {
 bool kdl_race_add(kdl_race *race, uint32_t variant, double ratio) {
   uint32_t before = race->leader;
   /* The unit: as many samples as decide. */
+  if (!has_other_samples(race))
+    race->first = before;
   while (race->variants[before].count < KDL_RACE_TRIALS && !has_other_samples(race))
     add_sample(&race->variants[before], 1);
   add_sample(&race->variants[variant], ratio * leader_score(race));
-  decide_open(race);
+  kdl_race_settle(race, race->first);
   return race->leader != before;
 }
 
@@ -156,6 +157,11 @@ void kdl_race_restore(kdl_race *race, uint32_t variant, double sample) {
 }
 
 void kdl_race_settle(kdl_race *race, uint32_t first) {
+  race->first = first;
+  for (uint32_t i = 0; i < race->count; ++i) {
+    if (race->variants[i].state == KDL_RACE_SLOWER)
+      race->variants[i].state = KDL_RACE_OPEN;
+  }
   if (race->variants[first].state == KDL_RACE_OPEN)
     race->leader = first;
   decide_open(race);

@@ -42,6 +42,7 @@ typedef struct kdl_race_variant {
 typedef struct kdl_race {
   uint32_t count;
   uint32_t leader;
+  uint32_t first; /* led first: its time is the unit */
   kdl_race_variant *variants;
 } kdl_race;
 
@@ -61,7 +62,8 @@ bool kdl_race_add(kdl_race *race, uint32_t variant, double ratio);
 /* Adds a sample in units, as stored by another process. Call kdl_race_settle after the last. */
 void kdl_race_restore(kdl_race *race, uint32_t variant, double sample);
 
-/* Decides by the samples that are there. `first` leads unless another one is known to be faster. */
+/* Decides by the samples alone, so that each process that has the same samples decides the same:
+ * `first` leads unless another one is known to be faster. */
 void kdl_race_settle(kdl_race *race, uint32_t first);
 
 /* Takes a variant out. Another one leads if it led. */

@@ -229,6 +229,24 @@ static void load_text(kdl_adaptive *adaptive, kdl_string text, bool is_own) {
   kdl_model_free(&model);
 }
 
+/* The lines after headers of this kernel and device: a library has those of several devices. Sealed
+ * lines are copied as they are. */
+static size_t copy_sections(const kdl_adaptive *adaptive, kdl_string text, char *out) {
+  size_t used = 0, damaged = 0;
+  bool is_own = false;
+  kdl_table_line line;
+  for (size_t at = 0, begin = 0; kdl_table_next(text, &at, &line, &damaged); begin = at) {
+    if (line.kind == KDL_TABLE_HEADER)
+      is_own = kdl_text_starts(line.text, "1 ") &&
+               kdl_text_equal(kdl_text_substr(line.text, 2), adaptive->subject.identity);
+    if (!is_own)
+      continue;
+    memcpy(out + used, text.data + begin, at - begin);
+    used += at - begin;
+  }
+  return used;
+}
+
 /* The lines that the library carries come first: those of this machine are newer. */
 void kdl_stored_load(kdl_adaptive *adaptive) {
   size_t size = 0;
@@ -240,11 +258,11 @@ void kdl_stored_load(kdl_adaptive *adaptive) {
   } else {
     char *all = malloc(tuned.length + size + 2);
     if (all) {
-      memcpy(all, tuned.data, tuned.length);
-      all[tuned.length] = '\n';
+      size_t used = copy_sections(adaptive, tuned, all);
+      all[used++] = '\n';
       if (size)
-        memcpy(all + tuned.length + 1, own, size);
-      load_text(adaptive, (kdl_string){all, tuned.length + 1 + size}, false);
+        memcpy(all + used, own, size);
+      load_text(adaptive, (kdl_string){all, used + size}, false);
     }
     free(all);
   }

@@ -100,6 +100,14 @@ kdl_status kdl_adaptive_select(const kdl_kernel *kernel, void *queue, const kdl_
                        flags | (items ? 0 : KDL_ADAPTIVE_GRID), args, NULL, out_kernel);
 }
 
+bool kdl_kernel_is_decided(const kdl_kernel *kernel, const kdl_extent *items,
+                           const kdl_args *args) {
+  if (!kdl_kernel_is_adaptive(kernel))
+    return true;
+  uint32_t flags = kernel->ranking->has_conditions ? refused_by_condition(kernel, items, args) : 0;
+  return kdl_adaptive_choice->is_decided(kernel->variants->adaptive, items, flags, args);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Entries                                                                                      */
 
@@ -261,8 +269,10 @@ static void identify(const kdl_kernel *kernel, kdl_out *out) {
   }
   kdl_out_format(out, "device=");
   kdl_adaptive_device_identity(out, &info, khz);
-  for (size_t i = 0; i < out->used && i + 1 < out->size; ++i)
-    out->data[i] = out->data[i] == '\n' ? ' ' : out->data[i];
+  for (size_t i = 0; i < out->used && i + 1 < out->size; ++i) {
+    bool is_odd = out->data[i] == '\n' || out->data[i] == ','; /* metadata has no commas */
+    out->data[i] = (char)(is_odd ? ' ' : out->data[i]);
+  }
 }
 
 static void describe_variant(const kdl_kernel *kernel, size_t position, const kdl_kernel_key *first,

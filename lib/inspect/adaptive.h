@@ -5,6 +5,7 @@
 
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct kdl_out;
@@ -15,6 +16,9 @@ struct kdl_out;
 /* Of an image's bytes and the value of its key for a kernel; never 0. Reads the image where its
  * metadata has no digest. */
 uint64_t kdl_adaptive_variant_id(kdl_library *lib, uint32_t image, kdl_string key);
+
+/* Whether a launch of these items uses a variant for good; true where nothing is measured. */
+bool kdl_kernel_is_decided(const kdl_kernel *kernel, const kdl_extent *items, const kdl_args *args);
 
 /* "cuda:sm_90 units=132 clock=1980 driver=13.0" */
 void kdl_adaptive_device_identity(struct kdl_out *out, const kdl_device_info *info,

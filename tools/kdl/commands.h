@@ -7,11 +7,17 @@
 #define KDL_TOOL_COMMANDS_H
 
 #include "cc/command.h"
+#include "ext/adaptive/commands/commands.h"
 #include "ext/jit/commands/commands.h"
 #include "pack/commands.h"
 #include "tools/common/command.h"
 
 /* Components that were left out of the build have no rows. */
+#if KDL_WITH_ADAPTIVE
+#define CLI_ADAPTIVE(X, name) X(name)
+#else
+#define CLI_ADAPTIVE(X, name)
+#endif
 #if KDL_WITH_JIT
 #define CLI_JIT(X, name) X(name)
 #else
@@ -29,8 +35,8 @@
 #endif
 
 /* In the order of `kdl --help`; bench is last. The rows are in commands_files.c,
- * commands_devices.c, ext/jit/commands/commands.c, pack/commands.c and cc/command.c; each
- * cli_run_NAME has its own file. */
+ * commands_devices.c, ext/adaptive/commands/commands.c, ext/jit/commands/commands.c,
+ * pack/commands.c and cc/command.c; each cli_run_NAME has its own file. */
 #define CLI_COMMANDS(X)                                                                            \
   X(ls)                                                                                            \
   X(pack)                                                                                          \
@@ -53,6 +59,7 @@
   CLI_PACK(X, diff)                                                                                \
   X(run)                                                                                           \
   CLI_CC(X, cc)                                                                                    \
+  CLI_ADAPTIVE(X, tune)                                                                            \
   CLI_JIT(X, cache)                                                                                \
   X(trace)
 

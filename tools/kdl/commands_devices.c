@@ -66,7 +66,9 @@ const cli_command cli_command_explain = {
             {"all", 0, CLI_FLAG, NULL, "every device of this machine"},
             {"policy", 0, CLI_ONCE, "POLICY",
              "best (default): variant_priority, then how well an image fits; capability: the "
-             "reverse; first: file order, as in LLVM"},
+             "reverse; first: file order, as in LLVM; adaptive: as best, and KERNEL's measured "
+             "times "
+             "follow"},
             {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag rank first"},
             {"args", 0, CLI_ONCE, "NAME=N,NAME=N",
              "choose for a launch with these arguments and items (items.x), where images have "
@@ -94,7 +96,7 @@ const cli_command cli_command_which = {
     .options =
         (const cli_option[]){
             {"device", 0, CLI_ONCE, "DEVICE", "as for 'kdl explain'"},
-            {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
+            {"policy", 0, CLI_ONCE, "POLICY", "best (default), first, capability or adaptive"},
             {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag rank first"},
             {"json", 0, CLI_FLAG, NULL, "print JSON"},
             {.name = NULL},
@@ -158,7 +160,7 @@ const cli_command cli_command_run = {
              "on the CPU: run on N threads at most; default: as many as the process may have"},
             {"repeat", 0, CLI_ONCE, "N", "launch N times, on the same buffers"},
             {"time", 0, CLI_FLAG, NULL, "print the time of the launches, by the device's events"},
-            {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
+            {"policy", 0, CLI_ONCE, "POLICY", "best (default), first, capability or adaptive"},
             {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag rank first"},
             {.name = NULL},
         },

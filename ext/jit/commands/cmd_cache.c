@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cache: the linked images on disk. */
+#include "ext/adaptive/commands/commands.h"
 #include "ext/jit/cache/inspect.h"
 #include "ext/jit/commands/cache.h"
 #include "ext/jit/commands/commands.h"
@@ -105,9 +106,19 @@ static kdl_status add_object(void *user, const kdl_cache_checked_entry *checked)
   return KDL_OK;
 }
 
+/* The tables of measured times, which ext/adaptive stores next to the entries. */
+#if KDL_WITH_ADAPTIVE
+#define CHOICES(call) KDL_TRY(call)
+#else
+#define CHOICES(call)
+#endif
+
 static kdl_status run_ls(const kdl_cache_settings *settings, const cli_args *args) {
-  if (!cli_args_has(args, "json"))
-    return print_entry_table(settings, cli_args_has(args, "long"));
+  if (!cli_args_has(args, "json")) {
+    KDL_TRY(print_entry_table(settings, cli_args_has(args, "long")));
+    CHOICES(cli_choices_list(false, NULL));
+    return KDL_OK;
+  }
   cli_json json = {.file = stdout};
   cli_json_begin_array(&json);
   kdl_status status = kdl_cache_check_entries(settings, add_object, &json);
@@ -124,6 +135,7 @@ static kdl_status run_clear(const kdl_cache_settings *settings, const cli_args *
   KDL_TRY(kdl_cache_clear(settings, &gone));
   printf("removed %zu entr%s, %" PRIu64 " bytes\n", gone.entries, gone.entries == 1 ? "y" : "ies",
          gone.bytes);
+  CHOICES(cli_choices_clear());
   return KDL_OK;
 }
 
@@ -166,11 +178,15 @@ static kdl_status run_warm(const kdl_cache_settings *settings, const cli_args *a
 }
 
 static kdl_status run_export(const kdl_cache_settings *settings, const cli_args *args) {
-  return cli_cache_export(settings, args->operands[1]);
+  KDL_TRY(cli_cache_export(settings, args->operands[1]));
+  CHOICES(cli_choices_export(args->operands[1]));
+  return KDL_OK;
 }
 
 static kdl_status run_import(const kdl_cache_settings *settings, const cli_args *args) {
-  return cli_cache_import(settings, args->operands[1]);
+  KDL_TRY(cli_cache_import(settings, args->operands[1]));
+  CHOICES(cli_choices_import(args->operands[1]));
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

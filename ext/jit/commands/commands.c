@@ -53,7 +53,9 @@ const cli_command cli_command_cache = {
         "everywhere, or by their line of kdl devices; native is every device of this machine. "
         "export writes the entries into a folder for other machines, as --into does; import reads "
         "such a folder. KDL_CACHE_DIR, KDL_CACHE and KDL_CACHE_SIZE set the folder, whether it is "
-        "used (on, ro, off), the cache tiers, and the size limit.",
+        "used (on, ro, off), the cache tiers, and the size limit. ls, clear, export and import "
+        "also "
+        "take the tables of measured times of the policy adaptive.",
     .actions = "ls stat clear verify warm export import",
     .options =
         (const cli_option[]){

@@ -181,21 +181,24 @@ static kdl_args make_args(const job *asked, argument_room *room) {
   return (kdl_args){asked->value_count, room->pointers, room->sizes};
 }
 
-/* Where images have conditions: the one for this launch. */
-static kdl_status select_variant(job *asked) {
+/* Where images have conditions, or the policy is adaptive: the one for this launch. */
+static kdl_status select_variant(const job *asked, kdl_kernel **out_variant) {
   argument_room room;
   kdl_args args = make_args(asked, &room);
   return kdl_kernel_variant(asked->kernel, asked->has_grid ? NULL : &asked->items, &args,
-                            &asked->kernel);
+                            out_variant);
 }
 
 static kdl_status launch_kernel(void *user) {
   const job *asked = user;
   argument_room room;
   kdl_args args = make_args(asked, &room);
-  return asked->has_grid ? kdl_launch_checked(asked->kernel, asked->queue, &asked->desc, &args)
-                         : kdl_launch_items_shared(asked->kernel, asked->queue, &asked->items,
-                                                   asked->desc.shared, &args);
+  if (asked->has_grid)
+    return kdl_launch_checked(asked->kernel, asked->queue, &asked->desc, &args);
+  return !asked->desc.shared
+             ? kdl_launch_items_call(asked->kernel, asked->queue, &asked->items, &args)
+             : kdl_launch_items_shared(asked->kernel, asked->queue, &asked->items,
+                                       asked->desc.shared, &args);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -205,7 +208,9 @@ static kdl_status launch_kernel(void *user) {
 static kdl_status print_image(const job *asked) {
   kdl_kernel_info info = {.size = sizeof info};
   kdl_device_info device = {.size = sizeof device};
-  KDL_TRY(kdl_kernel_get(asked->kernel, &info));
+  kdl_kernel *variant;
+  KDL_TRY(select_variant(asked, &variant));
+  KDL_TRY(kdl_kernel_get(variant, &info));
   KDL_TRY(kdl_device_route_get(asked->device, info.route, &device));
   for (size_t i = 0; i < info.failure_count; ++i)
     cli_note("%s: %s failed: %s; trying the next", info.name, info.failures[i].name,
@@ -306,7 +311,6 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
   KDL_TRY(cli_run_check_args(input->lib, asked->device, asked->args->operands[1], opts,
                              asked->has_grid ? &asked->desc : NULL, asked->values,
                              asked->value_count));
-  KDL_TRY(select_variant(asked));
   KDL_TRY(print_image(asked));
   KDL_TRY(cli_output_flush()); /* output survives a kernel that ends the process */
   KDL_TRY(send_buffers(asked));

@@ -39,6 +39,22 @@ static kdl_status list_query_devices(const cli_args *args, const cli_query *quer
   return cli_devices_picked(query->input->lib, query->kernel, &query->opts, out_devices);
 }
 
+/* What the policy adaptive has measured. */
+static kdl_status print_choices(const cli_query *query) {
+#if KDL_WITH_ADAPTIVE
+  size_t count;
+  if (query->kernel && query->opts.policy == KDL_POLICY_ADAPTIVE) {
+    putchar('\n');
+    KDL_TRY(cli_choices_print(query->input->lib, query->kernel, &count));
+    if (!count)
+      printf("no times of %s were measured\n", query->kernel);
+  }
+#else
+  (void)query;
+#endif
+  return KDL_OK;
+}
+
 /* The exit code depends on the outcome, which was already printed. */
 static int explain(const cli_args *args, const cli_query *query, const cli_devices *devices) {
   bool as_json = cli_args_has(args, "json");
@@ -56,6 +72,8 @@ static int explain(const cli_args *args, const cli_query *query, const cli_devic
     if (as_json && several)
       cli_json_end_array(&json);
     fits = cli_args_has(args, "all") ? misses < devices->count : misses == 0;
+    if (status == KDL_OK && !as_json)
+      status = print_choices(query);
   }
   if (status != KDL_OK)
     return cli_report_status(status);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ext/adaptive/commands/commands.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"
 #include "tools/kdl/explain/explain.h"
@@ -78,6 +79,12 @@ void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking 
   cli_json_put_text(json, "policy", kdl_policy_name(query->opts.policy));
   put_answer(json, query, ranking);
   cli_explain_link_json(json, query, ranking);
+#if KDL_WITH_ADAPTIVE
+  if (query->kernel && query->opts.policy == KDL_POLICY_ADAPTIVE) {
+    cli_json_key(json, "measured");
+    (void)cli_choices_json(query->input->lib, query->kernel, json); /* else it is cut short */
+  }
+#endif
   cli_json_end_object(json);
 }
 

@@ -9,8 +9,10 @@
 #include "support/base/error.h"
 #include "tools/common/memory.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,10 +87,13 @@ static void decide(const report *in, const kdl_model *model, const kdl_model_cla
     if (marks->unit || memcmp(&marks->key, &times->key, sizeof marks->key) != 0)
       continue;
     for (size_t k = 0; k < marks->count; ++k) {
-      size_t at = find_id(in, marks->variants[k].id);
-      if (at == in->count || !marks->variants[k].reason.data)
+      const kdl_model_variant *mark = &marks->variants[k];
+      size_t at = find_id(in, mark->id);
+      bool has_died = mark->begun && kill((pid_t)mark->begun, 0) != 0 && errno == ESRCH;
+      if (at == in->count || (!mark->reason.data && !has_died))
         continue;
-      out->reasons[at] = marks->variants[k].reason;
+      out->reasons[at] = mark->reason.data ? mark->reason
+                                           : KDL_TEXT("a process ended during its first trial");
       kdl_race_exclude(&out->race, (uint32_t)at);
     }
   }

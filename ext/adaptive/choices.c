@@ -15,7 +15,7 @@
 enum { reference_tries = 16, first_references = 3 };
 /* How long loading a variant takes that was not loaded before; the first trial waits until it fits
  * the budget. */
-static const double load_ns = 1e6, compile_ns = 1e8;
+static const double load_ns = 2e5, compile_ns = 1e8;
 /* Classes that are at most so far apart, in eighths of doublings, are alike. */
 enum { near_classes = 24 };
 static const uint64_t flush_every_ns = 2000000000;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Sums and softmax of the rows of a matrix, compiled once per variant. On a CPU a group does ROWS
+ * rows, with LANES independent sums; on a GPU a group of THREADS x ROWS work-items does ROWS rows.
+ */
+#include <kdl/kernel.h>
+
+#if KDL_HOST
+#ifndef ROWS
+#define ROWS 16
+#define LANES 16
+#endif
+
+static inline float sum_of(const float *x, uint64_t count) {
+  float lanes[LANES] = {0}, sum = 0;
+  uint64_t i = 0;
+  for (; i + LANES <= count; i += LANES)
+    for (int l = 0; l < LANES; ++l)
+      lanes[l] += x[i + (uint64_t)l];
+  for (int l = 0; l < LANES; ++l)
+    sum += lanes[l];
+  for (; i < count; ++i)
+    sum += x[i];
+  return sum;
+}
+
+KDL_KERNEL(sums, (1, 1, 1), (ROWS, 1, 1), (const float *, x), (float *, y), (uint32_t, rows),
+           (uint32_t, columns)) {
+  uint64_t end = kdl_group_end(kdl_group, 0, rows);
+  for (uint64_t row = kdl_group_begin(kdl_group, 0); row < end; ++row)
+    y[row] = sum_of(x + row * columns, columns);
+}
+
+static inline float exp_of(float x) {
+  float t = x * 1.44269504f;
+  t = t < -126 ? -126 : t;
+  int whole = (int)(t + (t < 0 ? -0.5f : 0.5f));
+  float f = t - (float)whole;
+  float p = 1 + f * (0.69314718f + f * (0.24022651f + f * (0.05550411f + f * 0.00961813f)));
+  union {
+    int32_t bits;
+    float value;
+  } scale = {(whole + 127) << 23};
+  return p * scale.value;
+}
+
+KDL_KERNEL(softmax, (1, 1, 1), (ROWS, 1, 1), (const float *, x), (float *, y), (uint32_t, rows),
+           (uint32_t, columns)) {
+  uint64_t end = kdl_group_end(kdl_group, 0, rows);
+  for (uint64_t row = kdl_group_begin(kdl_group, 0); row < end; ++row) {
+    const float *from = x + row * columns;
+    float *to = y + row * columns, most[LANES], largest = from[0];
+    uint64_t i = 0;
+    for (int l = 0; l < LANES; ++l)
+      most[l] = from[0];
+    for (; i + LANES <= columns; i += LANES)
+      for (int l = 0; l < LANES; ++l)
+        most[l] = from[i + (uint64_t)l] > most[l] ? from[i + (uint64_t)l] : most[l];
+    for (int l = 0; l < LANES; ++l)
+      largest = most[l] > largest ? most[l] : largest;
+    for (; i < columns; ++i)
+      largest = from[i] > largest ? from[i] : largest;
+    for (i = 0; i < columns; ++i)
+      to[i] = exp_of(from[i] - largest);
+    float scale = 1 / sum_of(to, columns);
+    for (i = 0; i < columns; ++i)
+      to[i] *= scale;
+  }
+}
+
+/* One query of HEAD numbers after the other; keys in blocks of KEYS. */
+#ifndef KEYS
+#define KEYS 32
+#define QUERIES 8
+#endif
+enum { head = 64 };
+
+KDL_KERNEL(attention, (1, 1, 1), (QUERIES, 1, 1), (const float *, q), (const float *, k),
+           (const float *, v), (float *, out), (uint32_t, queries), (uint32_t, keys)) {
+  uint64_t end = kdl_group_end(kdl_group, 0, queries);
+  for (uint64_t row = kdl_group_begin(kdl_group, 0); row < end; ++row) {
+    float result[head] = {0}, total = 0, largest = -1e30f;
+    for (uint64_t first = 0; first < keys; first += KEYS) {
+      uint64_t count = keys - first < KEYS ? keys - first : KEYS;
+      float scores[KEYS], most = largest;
+      for (uint64_t j = 0; j < count; ++j) {
+        float lanes[16] = {0}, sum = 0;
+        for (int d = 0; d < head; d += 16)
+          for (int l = 0; l < 16; ++l)
+            lanes[l] +=
+                q[row * head + (uint64_t)(d + l)] * k[(first + j) * head + (uint64_t)(d + l)];
+        for (int l = 0; l < 16; ++l)
+          sum += lanes[l];
+        scores[j] = sum * 0.125f;
+        most = scores[j] > most ? scores[j] : most;
+      }
+      float shrink = exp_of(largest - most);
+      for (int d = 0; d < head; ++d)
+        result[d] *= shrink;
+      total *= shrink;
+      for (uint64_t j = 0; j < count; ++j) {
+        float weight = exp_of(scores[j] - most);
+        total += weight;
+        for (int d = 0; d < head; ++d)
+          result[d] += weight * v[(first + j) * head + (uint64_t)d];
+      }
+      largest = most;
+    }
+    for (int d = 0; d < head; ++d)
+      out[row * head + (uint64_t)d] = result[d] / total;
+  }
+}
+
+#else
+#ifndef THREADS
+#define THREADS 128
+#define ROWS 1
+#endif
+
+/* Of the THREADS work-items of a row. */
+#define REDUCE(scratch, value, combine)                                                            \
+  for (uint32_t step = THREADS / 2; step; step /= 2) {                                             \
+    scratch[y][x] = value;                                                                         \
+    __gpu_sync_threads();                                                                          \
+    float other = scratch[y][x ^ step];                                                            \
+    value = combine;                                                                               \
+    __gpu_sync_threads();                                                                          \
+  }
+
+KDL_BLOCK(THREADS, ROWS)
+KDL_TILE(ROWS)
+__gpu_kernel void sums(const __gpu_global float *from, __gpu_global float *to, uint32_t rows,
+                       uint32_t columns) {
+  KDL_LOCAL(float, scratch[ROWS][THREADS]);
+  uint32_t x = __gpu_thread_id(0), y = __gpu_thread_id(1), row = __gpu_block_id(0) * ROWS + y;
+  float sum = 0;
+  for (uint32_t i = x; row < rows && i < columns; i += THREADS)
+    sum += from[(uint64_t)row * columns + i];
+  REDUCE(scratch, sum, sum + other)
+  if (x == 0 && row < rows)
+    to[row] = sum;
+}
+
+KDL_BLOCK(THREADS, ROWS)
+KDL_TILE(ROWS)
+__gpu_kernel void softmax(const __gpu_global float *in, __gpu_global float *out, uint32_t rows,
+                          uint32_t columns) {
+  KDL_LOCAL(float, scratch[ROWS][THREADS]);
+  uint32_t x = __gpu_thread_id(0), y = __gpu_thread_id(1), row = __gpu_block_id(0) * ROWS + y;
+  const __gpu_global float *from = in + (uint64_t)row * columns;
+  __gpu_global float *to = out + (uint64_t)row * columns;
+  float most = -1e30f, sum = 0;
+  for (uint32_t i = x; row < rows && i < columns; i += THREADS)
+    most = from[i] > most ? from[i] : most;
+  REDUCE(scratch, most, other > most ? other : most)
+  for (uint32_t i = x; row < rows && i < columns; i += THREADS)
+    sum += __builtin_exp2f((from[i] - most) * 1.44269504f);
+  REDUCE(scratch, sum, sum + other)
+  for (uint32_t i = x; row < rows && i < columns; i += THREADS)
+    to[i] = __builtin_exp2f((from[i] - most) * 1.44269504f) / sum;
+}
+#endif

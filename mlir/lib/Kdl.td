@@ -24,7 +24,8 @@ class Kdl_Attr<string className, string attrMnemonic, list<Trait> traits = []>
 // The numbers are those of kdl_policy in <kdl/kdl.h> and of kdl_mlir_fallback in
 // mlir/runtime/kdl_mlir.h: the host module contains them.
 def Kdl_Policy : I32Enum<"Policy", "policy", [
-    I32EnumCase<"best", 0>, I32EnumCase<"first", 1>, I32EnumCase<"capability", 2>]> {
+    I32EnumCase<"best", 0>, I32EnumCase<"first", 1>, I32EnumCase<"capability", 2>,
+    I32EnumCase<"adaptive", 3>]> {
   let cppNamespace = "::mlir::kdl";
 }
 def Kdl_Fallback : I32Enum<"Fallback", "fallback", [
@@ -43,7 +44,8 @@ def Kdl_RuntimeSelectAttr : Kdl_Attr<"RuntimeSelect", "runtime_select", [
 
     `policy` orders the images that run on the device: `best` by their `variant_priority`, then by
     how well they fit; `first` by their order in the binary; `capability` by how well they fit, then
-    by priority. `fallback` is whether the CPU may run the kernels if no GPU can.
+    by priority; `adaptive` as `best`, until launches have shown which one is the fastest for
+    problems of their size (docs/adaptive.md). `fallback` is whether the CPU may run the kernels if no GPU can.
 
     ```mlir
     gpu.binary @kernels <#kdl.runtime_select<policy = best, fallback = host>> [

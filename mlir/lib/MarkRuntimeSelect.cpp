@@ -33,7 +33,7 @@ struct MarkRuntimeSelect : public kdl::impl::KdlMarkRuntimeSelectBase<MarkRuntim
     std::optional<Fallback> wantedFallback = symbolizeFallback(fallback);
     if (!wantedPolicy)
       return emitError(here) << "kdl-mark-runtime-select: found policy=" << policy
-                             << ", expected best, first or capability";
+                             << ", expected best, first, capability or adaptive";
     if (!wantedFallback)
       return emitError(here) << "kdl-mark-runtime-select: found fallback=" << fallback
                              << ", expected error or host";

@@ -11,7 +11,7 @@ def KdlMarkRuntimeSelect : Pass<"kdl-mark-runtime-select", "::mlir::ModuleOp"> {
     objects and the default handler.
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"best\"", "best, first or capability">,
+    Option<"policy", "policy", "std::string", "\"best\"", "best, first, capability or adaptive">,
     Option<"fallback", "fallback", "std::string", "\"error\"", "error or host">,
     Option<"minObjects", "min-objects", "unsigned", "2", "skip binaries with fewer objects">,
   ];

@@ -15,7 +15,7 @@ struct LowerToBinaryOptions : public PassPipelineOptions<LowerToBinaryOptions> {
   ListOption<std::string> targets{*this, "targets",
                                   llvm::cl::desc("targets, as for kdl-attach-targets")};
   Option<int> optLevel{*this, "O", llvm::cl::desc("optimization level, 0 to 3"), llvm::cl::init(3)};
-  Option<std::string> policy{*this, "policy", llvm::cl::desc("best, first or capability"),
+  Option<std::string> policy{*this, "policy", llvm::cl::desc("best, first, capability or adaptive"),
                              llvm::cl::init("best")};
   Option<std::string> fallback{
       *this, "fallback",

@@ -41,7 +41,7 @@ from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Erro
 from ._kdl import devices_refresh as _devices_refresh
 from ._library import Explanation, Image, Library, Reason, Verdict, Writer, open
 from ._archive import Archive
-from ._command import CommandError, compile, run_command
+from ._command import CommandError, compile, run_command, tune
 from ._matmul import PackedMatrix, matmul, matmul_library
 from ._reports import Report, check, thin, trace, trace_report
 
@@ -50,7 +50,7 @@ __all__ = [
     "Archive", "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
     "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "PackedMatrix", "Queue", "Reason",
     "Report", "Sequence", "UnsupportedError", "Verdict", "Writer", "check", "compile", "device", "devices", "limit_threads",
-    "matmul", "matmul_library", "open", "refresh", "run_command", "thin", "thread_count", "trace", "trace_report", "version",
+    "matmul", "matmul_library", "open", "refresh", "run_command", "thin", "thread_count", "trace", "trace_report", "tune", "version",
 ]
 
 

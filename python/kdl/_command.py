@@ -2,12 +2,14 @@
 """The command `kdl`, which the package includes: for functions that the command has and the library has not."""
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from . import _kdl
 from ._library import Library
@@ -63,6 +65,24 @@ def compile(source: str | os.PathLike[str], *, targets: str | Iterable[str] = "n
         run_command("cc", path, f"--targets={joined}", "-o", result, *options)
         with open(result, "rb") as file:
             return open_library(file.read(), name=os.path.basename(path))
+
+
+def tune(path: str | os.PathLike[str], kernel: str, shapes: Iterable[Sequence[int]], *, items: str, arguments: Iterable[str],
+         device: str | None = None, output: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
+    """Measures the variants of a kernel ahead of time with `kdl tune`; returns what was measured, one dict per class of problems.
+
+    shapes: numbers for the parameters that the kernel's field `shape` names; items and arguments: as `kdl tune --items` and `--arg`, in
+    which these names stand for their numbers; output: a copy of the library that carries the times."""
+    words = [f"--shapes={','.join('x'.join(str(number) for number in shape) for shape in shapes)}", f"--items={items}",
+             *(f"--arg={argument}" for argument in arguments)]
+    if device is not None:
+        words.append(f"--device={device}")
+    if output is not None:
+        words += ["-o", os.fspath(output)]
+    run_command("tune", path, kernel, *words)
+    explain = ["--policy=adaptive", "--json", *([f"--device={device}"] if device is not None else [])]
+    measured: list[dict[str, Any]] = json.loads(run_command("explain", path, kernel, *explain))["measured"]
+    return measured
 
 
 def main() -> None:

@@ -347,3 +347,26 @@ def test_the_variant_of_a_launch(tmp_path, host):
     assert variant.variant(out, 1000, items=1) is variant
     with pytest.raises(TypeError):
         kernel.variant(out, 3)
+
+
+def test_tuning_ahead_of_time(tmp_path, monkeypatch):
+    """kdl.tune measures, and the policy adaptive then uses the fastest variant."""
+    if not shutil.which("clang-22") and not shutil.which("clang"):
+        pytest.skip("clang not found (Debian: clang-22)")
+    monkeypatch.setenv("KDL_CACHE_DIR", str(tmp_path / "cache"))
+    source = tmp_path / "work.c"
+    source.write_text("#include <kdl/kernel.h>\n#ifndef WORK\n#define WORK 30\n#endif\n"
+                      "__gpu_kernel void work(__gpu_global uint32_t *out, uint32_t n) {\n"
+                      "  volatile uint32_t value = n;\n  for (int i = 0; i < WORK * 100; ++i)\n    value = value * 3 + 1;\n"
+                      "  out[0] = WORK;\n}\n")
+    made = tmp_path / "work.offload"
+    kdl.run_command("cc", source, f"--variant=tag=fast,define=WORK=1:{source}", "--field=shape=n", "--field=effects=idempotent", "--targets=native",
+                    "-o", made)
+    measured = kdl.tune(made, "work", [(100,), (3,)], items="1", arguments=["buf:u32[n]", "u32:n"], device="host", output=tmp_path / "tuned.offload")
+    assert [(one["decided"], one["chosen"]) for one in measured] == [(True, 1), (True, 1)]
+    monkeypatch.setenv("KDL_CACHE_DIR", str(tmp_path / "other"))
+    out = np.zeros(100, np.uint32)
+    kdl.open(str(tmp_path / "tuned.offload")).kernel("work", "host", policy="adaptive")[1](out, 100)
+    assert out[0] == 1
+    with pytest.raises(ValueError):
+        kdl.open(str(made)).kernel("work", "host", policy="quickest")

@@ -1,6 +1,6 @@
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics
 
-// expected-error@+2 {{expected one of [best, first, capability] for policy, got: fastest}}
+// expected-error@+2 {{expected one of [best, first, capability, adaptive] for policy, got: fastest}}
 // expected-error@+1 {{failed to parse Kdl_RuntimeSelectAttr parameter 'policy'}}
 gpu.binary @policy <#kdl.runtime_select<policy = fastest>> [#gpu.object<#kdl.host, bin = "x">]
 

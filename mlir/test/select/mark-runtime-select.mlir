@@ -6,7 +6,7 @@
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-mark-runtime-select{fallback=none})' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=FALLBACK
 
-// POLICY: error: kdl-mark-runtime-select: found policy=worst, expected best, first or capability
+// POLICY: error: kdl-mark-runtime-select: found policy=worst, expected best, first, capability or adaptive
 // FALLBACK: error: kdl-mark-runtime-select: found fallback=none, expected error or host
 
 // CHECK: gpu.binary @two <#kdl.runtime_select> [

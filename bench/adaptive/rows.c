@@ -68,47 +68,62 @@ KDL_KERNEL(softmax, (1, 1, 1), (ROWS, 1, 1), (const float *, x), (float *, y), (
   }
 }
 
-/* One query of HEAD numbers after the other; keys in blocks of KEYS. */
+/* QUERIES queries of 64 numbers at a time, which share what is read of keys and values; keys in
+ * blocks of KEYS. */
 #ifndef KEYS
-#define KEYS 32
-#define QUERIES 8
+#define KEYS 16
+#define QUERIES 2
 #endif
 enum { head = 64 };
 
 KDL_KERNEL(attention, (1, 1, 1), (QUERIES, 1, 1), (const float *, q), (const float *, k),
            (const float *, v), (float *, out), (uint32_t, queries), (uint32_t, keys)) {
-  uint64_t end = kdl_group_end(kdl_group, 0, queries);
-  for (uint64_t row = kdl_group_begin(kdl_group, 0); row < end; ++row) {
-    float result[head] = {0}, total = 0, largest = -1e30f;
-    for (uint64_t first = 0; first < keys; first += KEYS) {
-      uint64_t count = keys - first < KEYS ? keys - first : KEYS;
-      float scores[KEYS], most = largest;
-      for (uint64_t j = 0; j < count; ++j) {
-        float lanes[16] = {0}, sum = 0;
-        for (int d = 0; d < head; d += 16)
-          for (int l = 0; l < 16; ++l)
-            lanes[l] +=
-                q[row * head + (uint64_t)(d + l)] * k[(first + j) * head + (uint64_t)(d + l)];
-        for (int l = 0; l < 16; ++l)
-          sum += lanes[l];
-        scores[j] = sum * 0.125f;
-        most = scores[j] > most ? scores[j] : most;
-      }
-      float shrink = exp_of(largest - most);
-      for (int d = 0; d < head; ++d)
-        result[d] *= shrink;
-      total *= shrink;
-      for (uint64_t j = 0; j < count; ++j) {
-        float weight = exp_of(scores[j] - most);
-        total += weight;
-        for (int d = 0; d < head; ++d)
-          result[d] += weight * v[(first + j) * head + (uint64_t)d];
-      }
-      largest = most;
-    }
-    for (int d = 0; d < head; ++d)
-      out[row * head + (uint64_t)d] = result[d] / total;
+  uint64_t first = kdl_group_begin(kdl_group, 0), end = kdl_group_end(kdl_group, 0, queries);
+  float result[QUERIES][head] = {{0}}, total[QUERIES] = {0}, largest[QUERIES];
+  const float *rows[QUERIES];
+  for (int r = 0; r < QUERIES; ++r) { /* those beyond the end repeat the last */
+    uint64_t row = first + (uint64_t)r < end ? first + (uint64_t)r : end - 1;
+    rows[r] = q + row * head;
+    largest[r] = -1e30f;
   }
+  for (uint64_t begin = 0; begin < keys; begin += KEYS) {
+    uint64_t count = keys - begin < KEYS ? keys - begin : KEYS;
+    float scores[QUERIES][KEYS];
+    for (uint64_t j = 0; j < count; ++j) {
+      float lanes[QUERIES][16] = {{0}};
+      for (int d = 0; d < head; d += 16)
+        for (int r = 0; r < QUERIES; ++r)
+          for (int l = 0; l < 16; ++l)
+            lanes[r][l] += rows[r][d + l] * k[(begin + j) * head + (uint64_t)(d + l)];
+      for (int r = 0; r < QUERIES; ++r) {
+        float sum = 0;
+        for (int l = 0; l < 16; ++l)
+          sum += lanes[r][l];
+        scores[r][j] = sum * 0.125f;
+      }
+    }
+    for (int r = 0; r < QUERIES; ++r) {
+      float most = largest[r];
+      for (uint64_t j = 0; j < count; ++j)
+        most = scores[r][j] > most ? scores[r][j] : most;
+      float shrink = exp_of(largest[r] - most);
+      for (int d = 0; d < head; ++d)
+        result[r][d] *= shrink;
+      total[r] *= shrink;
+      largest[r] = most;
+      for (uint64_t j = 0; j < count; ++j) {
+        scores[r][j] = exp_of(scores[r][j] - most);
+        total[r] += scores[r][j];
+      }
+    }
+    for (uint64_t j = 0; j < count; ++j)
+      for (int r = 0; r < QUERIES; ++r)
+        for (int d = 0; d < head; ++d)
+          result[r][d] += scores[r][j] * v[(begin + j) * head + (uint64_t)d];
+  }
+  for (int r = 0; r < QUERIES && first + (uint64_t)r < end; ++r)
+    for (int d = 0; d < head; ++d)
+      out[(first + (uint64_t)r) * head + (uint64_t)d] = result[r][d] / total[r];
 }
 
 #else

@@ -11,6 +11,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* The first launches after another variant are slower: code, caches and threads are cold. The
+ * shorter a launch takes, the more of them are not compared. */
+enum { most_warm = 2, compared_in_burst = 2, cooling_launches = 2 };
+static const double short_ns = 3e5, long_ns = 3e6;
+
 /* Launches of a class are not measured forever in search of two with the same numbers. */
 enum { reference_tries = 16, first_references = 3 };
 /* How long loading a variant takes that was not loaded before; the first trial waits until it fits
@@ -313,15 +318,25 @@ typedef enum next_step {
   DECIDE,
 } next_step;
 
+static uint32_t warm_launches(const kdl_class_entry *entry) {
+  double ns = kdl_reference_ns(entry);
+  return ns < short_ns ? most_warm : ns < long_ns ? 1 : 0;
+}
+
+static uint32_t burst_length(const kdl_class_entry *entry) {
+  return warm_launches(entry) + (kdl_reference_ns(entry) < short_ns ? compared_in_burst : 1);
+}
+
 static bool is_in_budget(const kdl_adaptive *adaptive, const kdl_class_entry *entry,
                          uint32_t challenger) {
   const kdl_race_variant *variant = &entry->race.variants[challenger];
-  double expected = kdl_reference_ns(entry);
+  double expected = kdl_reference_ns(entry), expected_load = 0;
   double leader = kdl_race_score(&entry->race.variants[entry->race.leader], NULL);
   if (variant->count)
     expected *= kdl_race_score(variant, NULL) / (leader > 0 ? leader : 1);
   if (!(__atomic_load_n(&adaptive->tried, __ATOMIC_RELAXED) >> challenger & 1))
-    expected += adaptive->variants[challenger].is_compiled ? compile_ns : load_ns;
+    expected_load = adaptive->variants[challenger].is_compiled ? compile_ns : load_ns;
+  expected = expected * burst_length(entry) + expected_load;
   return (double)entry->explored_ns + expected <= adaptive->explore.share * (double)entry->time_ns;
 }
 
@@ -330,20 +345,30 @@ static next_step decide_step(const kdl_adaptive *adaptive, kdl_class_entry *entr
   *out_challenger = kdl_race_next(&entry->race);
   if (*out_challenger == KDL_RACE_NONE || entry->trials >= adaptive->explore.trials)
     return DECIDE;
-  if (entry->pending == KDL_PENDING_LIMIT)
-    return PLAIN;
+  if (entry->burst_left && entry->race.variants[entry->burst_variant].state == KDL_RACE_OPEN &&
+      entry->burst_variant != entry->race.leader && entry->pending < KDL_PENDING_LIMIT) {
+    *out_challenger = entry->burst_variant;
+    return TRIAL;
+  }
+  entry->burst_left = 0;
+  if (entry->pending == KDL_PENDING_LIMIT || entry->burst_pending)
+    return PLAIN; /* one trial at a time */
+  if (entry->cooling)
+    return adaptive->subject.is_host ? REFERENCE : PLAIN;
   if (entry->reference_count < first_references)
     return REFERENCE;
-  for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
-    if (entry->samples[i].state != KDL_SAMPLE_FREE && entry->samples[i].is_trial)
-      return PLAIN; /* one trial at a time */
-  }
   if (!is_in_budget(adaptive, entry, *out_challenger))
     return adaptive->subject.is_host ? REFERENCE : PLAIN;
   const kdl_reference *newest = &entry->references[entry->reference_count - 1];
   bool is_fresh = newest->exact == exact && newest->number + 2 >= entry->launches;
-  if (is_fresh || entry->reference_tries >= reference_tries)
+  if (is_fresh || entry->reference_tries >= reference_tries) {
+    entry->burst_variant = *out_challenger;
+    entry->burst_left = burst_length(entry);
+    entry->burst_compared = entry->burst_left - warm_launches(entry);
+    entry->burst_ns = 0;
+    entry->burst_exact = exact;
     return TRIAL;
+  }
   ++entry->reference_tries;
   return REFERENCE;
 }
@@ -366,22 +391,31 @@ static uint32_t take_step(kdl_adaptive *adaptive, kdl_class_entry *entry, uint64
   uint32_t challenger;
   uint32_t leader = entry->race.leader;
   next_step step = decide_step(adaptive, entry, exact, &challenger);
-  if (step == DECIDE) {
+  if (step == DECIDE && !entry->burst_pending) {
     kdl_race_end(&entry->race);
     kdl_choices_publish(adaptive, entry, true);
     return entry->race.leader;
   }
-  kdl_sample *sample = step == PLAIN ? NULL : acquire_sample(entry);
+  kdl_sample *sample = step == PLAIN || step == DECIDE ? NULL : acquire_sample(entry);
+  bool is_cooling = step != TRIAL && entry->cooling;
+  entry->cooling -= is_cooling;
   if (!sample) {
     entry->time_ns += (uint64_t)kdl_reference_ns(entry);
     return leader;
   }
   sample->is_trial = step == TRIAL;
+  sample->is_warm = step == TRIAL ? entry->burst_left > entry->burst_compared : is_cooling;
+  sample->is_begin =
+      step == TRIAL && !entry->burst_pending && entry->burst_left == burst_length(entry);
   sample->variant = step == TRIAL ? challenger : leader;
   sample->exact = exact;
   sample->number = entry->launches;
-  if (step == TRIAL)
+  if (step == TRIAL) {
     entry->reference_tries = 0;
+    --entry->burst_left;
+    ++entry->burst_pending;
+    entry->cooling = cooling_launches;
+  }
   *out_trial = (kdl_adaptive_trial){entry, sample, leader, step == TRIAL};
   return sample->variant;
 }
@@ -557,6 +591,7 @@ static void close_choices(kdl_adaptive *adaptive, bool is_usable) {
       memset(entry->samples, 0, sizeof entry->samples);
     free_entry(adaptive, entry);
   }
+  kdl_table_close(&adaptive->file);
   free(adaptive->variants);
   free(adaptive->text);
   free(adaptive);
@@ -569,6 +604,7 @@ static kdl_adaptive *open_choices(const kdl_adaptive_subject *subject) {
     free(made);
     return NULL;
   }
+  made->file.fd = -1;
   made->variants = calloc(subject->variant_count, sizeof *made->variants);
   made->text = malloc(text_size(subject));
   if (!made->variants || !made->text) {

@@ -16,7 +16,7 @@
 
 enum {
   KDL_CLASS_LIMIT = 4096, /* classes of a kernel; launches of others use the first variant */
-  KDL_PENDING_LIMIT = 4,  /* measured launches of a class that have not ended */
+  KDL_PENDING_LIMIT = 8,  /* measured launches of a class that have not ended */
   KDL_REFERENCES = 5,     /* times of the leader that are kept */
 };
 
@@ -42,6 +42,8 @@ typedef struct kdl_sample {
   uint8_t state; /* kdl_sample_state */
   bool is_trial; /* of a challenger; else the leader is measured */
   bool is_first; /* of its variant and class: its mark is stored */
+  bool is_begin; /* of a burst */
+  bool is_warm;  /* one of the first after another variant ran: its time is not compared */
   bool is_lost;  /* it hangs: its events are not used again */
   uint32_t variant;
   uint64_t exact;    /* hash of the launch's numbers */
@@ -76,6 +78,15 @@ typedef struct kdl_class_entry {
   kdl_sample samples[KDL_PENDING_LIMIT];
   uint32_t pending; /* samples that are not free */
 
+  /* A trial is a burst of launches. */
+  uint32_t burst_variant;
+  uint32_t burst_left;     /* launches to begin */
+  uint32_t burst_pending;  /* launches that have begun, and whose time is not known */
+  uint32_t burst_compared; /* launches that are not warm */
+  double burst_ns;         /* the least of their times; 0: none is known */
+  uint64_t burst_exact;
+  uint32_t cooling; /* launches of the leader after a burst that are not compared */
+
   uint64_t saved_launches, saved_time_ns, saved_explored_ns; /* what the table has */
   uint8_t *unsaved;                                          /* newest samples of each variant */
   char **reasons; /* of excluded variants; NULL where there is none */
@@ -87,6 +98,8 @@ struct kdl_adaptive {
   kdl_adaptive_subject subject; /* pointers into `text` and the arrays below */
   kdl_explore_settings explore;
   char name[KDL_TABLE_NAME]; /* of the table's file */
+  kdl_table_file file;
+  atomic_bool is_file_busy; /* a thread uses it; others open the file for themselves */
   int process;
   kdl_trie classes_by_key;
   _Atomic(kdl_class_entry *) classes; /* newest first */

@@ -47,22 +47,25 @@ static void add_reference(kdl_class_entry *entry, const kdl_sample *sample, doub
 /* ------------------------------------------------------------------------------------------ */
 /* Times                                                                                        */
 
-static void add_trial(kdl_adaptive *adaptive, kdl_class_entry *entry, const kdl_sample *sample,
-                      double ns) {
-  double reference = median_reference(entry, &sample->exact);
+/* The burst has ended. */
+static void add_trial(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  uint32_t number = entry->burst_variant;
+  double reference = median_reference(entry, &entry->burst_exact);
   if (!(reference > 0))
     reference = kdl_reference_ns(entry);
-  const kdl_race_variant *variant = &entry->race.variants[sample->variant];
-  if (!(reference > 0) || sample->variant == entry->race.leader || variant->state != KDL_RACE_OPEN)
+  const kdl_race_variant *variant = &entry->race.variants[number];
+  if (!(reference > 0) || !(entry->burst_ns > 0) || number == entry->race.leader ||
+      variant->state != KDL_RACE_OPEN)
     return; /* the leader has changed since */
+  ++entry->trials;
   const kdl_race_variant *leader = &entry->race.variants[entry->race.leader];
   if (!entry->unit) {
     entry->unit = adaptive->variants[entry->race.leader].id;
     entry->unit_ns = kdl_reference_ns(entry) / (leader->count ? kdl_race_score(leader, NULL) : 1);
   }
-  bool has_changed = kdl_race_add(&entry->race, sample->variant, ns / reference);
-  if (entry->unsaved[sample->variant] < KDL_RACE_SAMPLES)
-    ++entry->unsaved[sample->variant];
+  bool has_changed = kdl_race_add(&entry->race, number, entry->burst_ns / reference);
+  if (entry->unsaved[number] < KDL_RACE_SAMPLES)
+    ++entry->unsaved[number];
   bool is_over = kdl_race_next(&entry->race) == KDL_RACE_NONE;
   if (has_changed || is_over)
     kdl_choices_publish(adaptive, entry, is_over);
@@ -75,21 +78,26 @@ static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, const kdl_s
   if (!(ns > 0))
     return;
   if (!sample->is_trial) {
-    if (sample->variant == entry->race.leader)
+    if (sample->variant == entry->race.leader && !sample->is_warm)
       add_reference(entry, sample, ns);
     return;
   }
   entry->explored_ns += (uint64_t)ns;
-  ++entry->trials;
+  if (!sample->is_warm && (!(entry->burst_ns > 0) || ns < entry->burst_ns))
+    entry->burst_ns = ns;
   __atomic_fetch_or(&adaptive->tried, (uint64_t)1 << sample->variant, __ATOMIC_RELAXED);
   if (sample->is_first)
     kdl_stored_mark(adaptive, entry, KDL_TABLE_ENDED, sample->variant, NULL);
-  add_trial(adaptive, entry, sample, ns);
 }
 
-static void release_sample(kdl_class_entry *entry, kdl_sample *sample) {
+static void release_sample(kdl_adaptive *adaptive, kdl_class_entry *entry, kdl_sample *sample) {
   sample->state = KDL_SAMPLE_FREE;
   --entry->pending;
+  if (!sample->is_trial)
+    return;
+  --entry->burst_pending;
+  if (!entry->burst_left && !entry->burst_pending)
+    add_trial(adaptive, entry);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -129,12 +137,14 @@ bool kdl_samples_collect(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   while ((sample = oldest_pending(entry)) && read_time(adaptive, sample, &ns)) {
     add_time(adaptive, entry, sample, ns);
     has_trial |= sample->is_trial;
-    release_sample(entry, sample);
+    release_sample(adaptive, entry, sample);
   }
   if (!sample || !has_hung(entry, sample))
     return has_trial;
   sample->is_lost = true; /* its events may be passed at any time */
   if (sample->is_trial) {
+    entry->burst_left = 0;
+    --entry->burst_pending;
     char reason[96];
     snprintf(reason, sizeof reason, "its trial did not end within %.1f s",
              (double)(kdl_adaptive_clock() - sample->began_ns) / 1e9);
@@ -172,9 +182,10 @@ static bool enter_briefly(kdl_class_entry *entry) {
   return false;
 }
 
-static void cancel(kdl_adaptive_trial *trial) {
+static void cancel(kdl_adaptive *adaptive, kdl_adaptive_trial *trial) {
   if (enter_briefly(trial->entry)) {
-    release_sample(trial->entry, trial->sample);
+    trial->entry->burst_left = trial->is_trial ? 0 : trial->entry->burst_left;
+    release_sample(adaptive, trial->entry, trial->sample);
     kdl_entry_leave(trial->entry);
   }
   trial->sample = NULL;
@@ -192,7 +203,7 @@ void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *q
   }
   sample->began_ns = kdl_adaptive_clock();
   if (!adaptive->subject.is_host && !record_start(adaptive, sample, queue))
-    cancel(trial);
+    cancel(adaptive, trial);
 }
 
 void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue,
@@ -206,7 +217,7 @@ void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *que
   uint64_t ended_ns = is_host ? kdl_adaptive_clock() : 0;
   if (status != KDL_OK ||
       (!is_host && table->event_record(adaptive->subject.handle, sample->end, queue) != KDL_OK)) {
-    cancel(trial);
+    cancel(adaptive, trial);
     return;
   }
   if (!enter_briefly(entry))
@@ -214,7 +225,7 @@ void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *que
   entry->explored_ns += sample->is_first ? sample->mark_ns : 0;
   if (is_host) {
     add_time(adaptive, entry, sample, (double)(ended_ns - sample->began_ns));
-    release_sample(entry, sample);
+    release_sample(adaptive, entry, sample);
   } else {
     sample->state = KDL_SAMPLE_PENDING;
   }

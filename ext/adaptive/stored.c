@@ -140,8 +140,14 @@ static void out_samples(kdl_out *out, const kdl_adaptive *adaptive, const kdl_cl
 static void append_line(kdl_adaptive *adaptive, const char *content) {
   char line[KDL_TABLE_LINE + 16];
   size_t size = kdl_table_seal(content, line, sizeof line);
+  kdl_table_file other = {.fd = -1};
+  bool is_mine = !atomic_exchange_explicit(&adaptive->is_file_busy, true, memory_order_acquire);
   if (size)
-    kdl_table_append(adaptive->name, adaptive->subject.identity, line, size);
+    kdl_table_append(is_mine ? &adaptive->file : &other, adaptive->name, adaptive->subject.identity,
+                     line, size);
+  if (is_mine)
+    atomic_store_explicit(&adaptive->is_file_busy, false, memory_order_release);
+  kdl_table_close(&other);
 }
 
 void kdl_stored_mark(kdl_adaptive *adaptive, const kdl_class_entry *entry, kdl_table_kind kind,

@@ -61,9 +61,18 @@ void kdl_table_name(kdl_string identity, char out_name[KDL_TABLE_NAME]);
  * where there is none. */
 char *kdl_table_read(const char *name, size_t *out_size);
 
+/* A table that a process appends to. */
+typedef struct kdl_table_file {
+  int fd;         /* of the user's own file; -1: not open */
+  bool is_failed; /* it cannot be opened: nothing is stored there any more */
+} kdl_table_file;
+
+void kdl_table_close(kdl_table_file *file);
+
 /* Appends sealed lines to the user's own file, and to that of this machine in shared tiers; creates
  * it with a header. False where they were not stored: the cache is off, the disk is full, ... */
-bool kdl_table_append(const char *name, kdl_string identity, const char *lines, size_t size);
+bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identity,
+                      const char *lines, size_t size);
 
 /* Replaces the user's own file. */
 bool kdl_table_replace(const char *name, const char *lines, size_t size);

@@ -117,13 +117,13 @@ char *kdl_table_read(const char *name, size_t *out_size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
+static int open_table(int folder, const char *file) {
+  return openat(folder, file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 /* One call of write() for all lines: the kernel places it at the end of the file at once. */
-static bool append_to(int folder, const char *file, kdl_string identity, const char *lines,
-                      size_t size) {
+static bool append_to(int fd, kdl_string identity, const char *lines, size_t size) {
   struct stat info;
-  int fd = openat(folder, file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0)
-    return false;
   bool done = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
               info.st_size + (off_t)size <= KDL_TABLE_LIMIT &&
               lseek(fd, 0, SEEK_END) >= 0; /* for the limit on the size of files */
@@ -133,9 +133,19 @@ static bool append_to(int folder, const char *file, kdl_string identity, const c
     size_t length = kdl_table_seal(content, header, sizeof header);
     done = length && kdl_fd_write(fd, header, length);
   }
-  done = done && kdl_fd_write(fd, lines, size);
-  close(fd);
-  return done;
+  return done && kdl_fd_write(fd, lines, size);
+}
+
+/* Whether another process has replaced or removed the file since. */
+static bool is_replaced(int fd) {
+  struct stat info;
+  return fstat(fd, &info) != 0 || info.st_nlink == 0;
+}
+
+void kdl_table_close(kdl_table_file *file) {
+  if (file->fd >= 0)
+    close(file->fd);
+  file->fd = -1;
 }
 
 static void machine_name(char out[16]) {
@@ -147,36 +157,60 @@ static void machine_name(char out[16]) {
   snprintf(out, 16, "%08" PRIx32, hash);
 }
 
-static bool append_in(const kdl_cache_settings *settings, const char *name, kdl_string identity,
-                      const char *lines, size_t size) {
+/* Opens the file of a folder to append to it; -1: it cannot be. */
+static int open_in(const kdl_cache_settings *settings, const char *name) {
   char path[folder_room], file[file_room], machine[16] = "";
   subfolder_of(settings, path);
   int folder = kdl_cache_folder_make(path, settings->sharing);
   if (folder < 0)
-    return false;
+    return -1;
   bool is_shared = settings->sharing == KDL_CACHE_SHARED;
   if (is_shared)
     machine_name(machine);
   snprintf(file, sizeof file, "%s%s%s", name, is_shared ? "." : "", machine);
-  bool done = append_to(folder, file, identity, lines, size);
-  if (!done)
-    kdl_debug(KDL_DEBUG_SELECT, "%s/%s: measured times were not stored: %s", path, file,
-              errno ? strerror(errno) : "the table is full");
+  int fd = open_table(folder, file);
   close(folder);
-  return done;
+  return fd;
 }
 
-bool kdl_table_append(const char *name, kdl_string identity, const char *lines, size_t size) {
+static void log_failure(const char *name) {
+  kdl_debug(KDL_DEBUG_SELECT, "%s: measured times were not stored: %s", name,
+            errno ? strerror(errno) : "the table is full");
+}
+
+static bool append_own(kdl_table_file *file, const char *name, kdl_string identity,
+                       const char *lines, size_t size) {
   kdl_cache_settings own;
+  if (file->fd >= 0 && is_replaced(file->fd))
+    kdl_table_close(file);
+  if (file->fd < 0 && !file->is_failed) {
+    file->fd = kdl_cache_settings_read(&own) == KDL_OK && own.mode == KDL_CACHE_ON
+                   ? open_in(&own, name)
+                   : -1;
+    file->is_failed = file->fd < 0;
+  }
+  return file->fd >= 0 && append_to(file->fd, identity, lines, size);
+}
+
+bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identity,
+                      const char *lines, size_t size) {
   kdl_cache_tiers tiers = {.count = 0};
   errno = 0;
-  bool done = kdl_cache_settings_read(&own) == KDL_OK && own.mode == KDL_CACHE_ON &&
-              append_in(&own, name, identity, lines, size);
+  bool done = append_own(file, name, identity, lines, size);
+  if (!kdl_environment("KDL_CACHE")) { /* no tiers */
+    if (!done)
+      log_failure(name);
+    return done;
+  }
   if (kdl_cache_tiers_read(&tiers) != KDL_OK)
     tiers.count = 0;
   for (size_t i = 0; i < tiers.count; ++i) {
-    if (tiers.items[i].sharing == KDL_CACHE_SHARED && tiers.items[i].mode == KDL_CACHE_ON)
-      done |= append_in(&tiers.items[i], name, identity, lines, size);
+    if (tiers.items[i].sharing != KDL_CACHE_SHARED || tiers.items[i].mode != KDL_CACHE_ON)
+      continue;
+    int fd = open_in(&tiers.items[i], name);
+    done |= fd >= 0 && append_to(fd, identity, lines, size);
+    if (fd >= 0)
+      close(fd);
   }
   return done;
 }

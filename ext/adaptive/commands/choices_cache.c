@@ -114,6 +114,7 @@ static int import_table(void *user, const char *name, kdl_string text) {
   transfer *job = user;
   kdl_model model;
   char expected[KDL_TABLE_NAME];
+  kdl_table_file file = {.fd = -1};
   size_t size = 0;
   kdl_model_parse(text, &model);
   char *lines = model.identity.data ? kdl_model_print(&model, &size) : NULL;
@@ -121,10 +122,11 @@ static int import_table(void *user, const char *name, kdl_string text) {
     kdl_table_name(model.identity, expected);
   if (!lines || strcmp(expected, name) != 0)
     cli_warning("%s: passed over: it is no table of measured times, or is damaged", name);
-  else if (kdl_table_append(name, model.identity, lines, size))
+  else if (kdl_table_append(&file, name, model.identity, lines, size))
     ++job->count;
   else
     cli_warning("%s: passed over: it could not be stored", name);
+  kdl_table_close(&file);
   free(lines);
   kdl_model_free(&model);
   return 0;

@@ -92,8 +92,8 @@ static void decide(const report *in, const kdl_model *model, const kdl_model_cla
       bool has_died = mark->begun && kill((pid_t)mark->begun, 0) != 0 && errno == ESRCH;
       if (at == in->count || (!mark->reason.data && !has_died))
         continue;
-      out->reasons[at] = mark->reason.data ? mark->reason
-                                           : KDL_TEXT("a process ended during its first trial");
+      out->reasons[at] =
+          mark->reason.data ? mark->reason : KDL_TEXT("a process ended during its first trial");
       kdl_race_exclude(&out->race, (uint32_t)at);
     }
   }
@@ -141,8 +141,7 @@ static void print_variant(const report *in, const kdl_model_class *times, const 
 
 static void print_class(const report *in, const kdl_model_class *times, const outcome *result) {
   char text[512];
-  kdl_class_print(&times->key, in->arguments, in->argument_count,
-                  &(kdl_out){text, sizeof text, 0});
+  kdl_class_print(&times->key, in->arguments, in->argument_count, &(kdl_out){text, sizeof text, 0});
   printf("  %s: %" PRIu64 " launches measured over %.3f s, %.2f%% in %zu trials\n", text,
          times->launches, (double)times->time_ns / 1e9,
          times->time_ns ? 100 * (double)times->explored_ns / (double)times->time_ns : 0.0,
@@ -155,8 +154,7 @@ static void json_class(const report *in, const char *device, const kdl_model_cla
                        const outcome *result) {
   char text[512];
   cli_json *json = in->json;
-  kdl_class_print(&times->key, in->arguments, in->argument_count,
-                  &(kdl_out){text, sizeof text, 0});
+  kdl_class_print(&times->key, in->arguments, in->argument_count, &(kdl_out){text, sizeof text, 0});
   cli_json_begin_object(json);
   cli_json_put_text(json, "device", device);
   cli_json_put_text(json, "class", text);

@@ -41,7 +41,7 @@ typedef struct {
   kdl_string shape_names;
   kdl_string shapes[most_shapes];
   size_t shape_count;
-  unsigned timeout;     /* seconds */
+  unsigned timeout;         /* seconds */
   _Atomic(uint64_t) *beats; /* launches that have ended; shared with the subprocess */
 } job;
 
@@ -114,9 +114,8 @@ static kdl_status tune_all(const job *asked) {
                           .variant_tag = cli_args_value(asked->args, "variant-tag")};
   launch *made = xcalloc(1, sizeof *made);
   const char *device = cli_args_value(asked->args, "device");
-  kdl_status status =
-      device ? kdl_device_find(device, &made->device)
-             : kdl_device_for(asked->lib, asked->kernel_name, &opts, &made->device);
+  kdl_status status = device ? kdl_device_find(device, &made->device)
+                             : kdl_device_for(asked->lib, asked->kernel_name, &opts, &made->device);
   if (status == KDL_OK)
     status = kdl_queue_create(made->device, NULL, &made->queue);
   if (status == KDL_OK)
@@ -317,8 +316,8 @@ int cli_run_tune(const cli_args *args) {
   asked->args = args;
   asked->lib = input.lib;
   asked->kernel_name = args->operands[1];
-  asked->beats = mmap(NULL, sizeof *asked->beats, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  asked->beats =
+      mmap(NULL, sizeof *asked->beats, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (asked->beats == MAP_FAILED)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory");
   else

@@ -83,8 +83,7 @@ kdl_status tune_extent(const tune_shape *shape, const char *words, kdl_extent *o
     size_t end = kdl_text_find(text, at, "x,");
     if (count == 3)
       return kdl_fail(KDL_BAD_CALL, "--items: bad value '%s': use at most three sizes", words);
-    kdl_status status =
-        tune_product(shape, (kdl_string){text.data + at, end - at}, &values[count]);
+    kdl_status status = tune_product(shape, (kdl_string){text.data + at, end - at}, &values[count]);
     if (status != KDL_OK) {
       kdl_error_prefix("--items");
       return status;

@@ -341,16 +341,12 @@ static void a_hanging_trial_is_excluded(void **state) {
   uint32_t variant = 0;
   device_free_at = fake_ns;
   for (size_t i = 0; i < 100000 && !variant; ++i) {
-    never_from = UINT64_MAX;
-    kdl_class_entry *entry = entry_of(&kernel, 512);
-    uint32_t trials = 0;
-    for (unsigned k = 0; k < KDL_PENDING_LIMIT; ++k)
-      trials += entry->samples[k].state == KDL_SAMPLE_PENDING && entry->samples[k].is_trial;
     variant = enqueue(&kernel, 512);
-    assert_int_equal(trials, 0);
   }
   assert_int_equal(variant, 1);
   kdl_class_entry *entry = entry_of(&kernel, 512);
+  while (entry->burst_left)
+    enqueue(&kernel, 512);
   for (unsigned k = 0; k < KDL_PENDING_LIMIT; ++k) {
     if (entry->samples[k].state == KDL_SAMPLE_PENDING && entry->samples[k].is_trial)
       ((fake_event *)entry->samples[k].end)->at = UINT64_MAX;

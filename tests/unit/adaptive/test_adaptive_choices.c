@@ -510,7 +510,7 @@ static void a_hundred_processes_write_one_table(void **state) {
       close(gate[1]);
       (void)!read(gate[0], &byte, 1); /* until all have been started, with an empty table */
       for (uint32_t n = 32; n <= 2048; n *= 2) {
-        for (size_t k = 0; k < 600; ++k)
+        for (size_t k = 0; k < 900; ++k)
           launch(&kernel, n);
       }
       if (i % 5 == 0)

@@ -23,8 +23,9 @@ enum {
   KDL_RACE_SAMPLES = 9,   /* that are kept of a variant */
   KDL_RACE_TRIALS = 7,    /* after which the medians decide */
   KDL_RACE_VARIANTS = 64, /* further ones are not tried */
-  KDL_RACE_NONE = UINT32_MAX,
 };
+
+#define KDL_RACE_NONE UINT32_MAX
 
 typedef enum kdl_race_state {
   KDL_RACE_OPEN,     /* a challenger, or the leader */

@@ -8,7 +8,6 @@
  *
  *     0 to 16          a bucket each
  *     17 and more      four buckets for each doubling, each for multiples of 16 and for others
- *     2^48 and more    as 2^48
  */
 #ifndef KDL_ADAPTIVE_PROBLEM_CLASS_H
 #define KDL_ADAPTIVE_PROBLEM_CLASS_H
@@ -39,8 +38,6 @@ typedef struct kdl_problem_class {
 static inline uint64_t kdl_class_bucket(uint64_t value) {
   if (value <= 16)
     return value;
-  if (value >> 48)
-    value = (uint64_t)1 << 48;
   unsigned exponent = 63u - (unsigned)__builtin_clzll(value);
   unsigned quarter = (unsigned)(value >> (exponent - 2)) & 3;
   return 32 + ((exponent * 4 + quarter - 16) * 2 + ((value & 15) == 0));

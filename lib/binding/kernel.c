@@ -33,7 +33,8 @@ typedef struct {
 
 /* The handle's memory belongs to the library's arena. */
 static void free_kernel(kdl_kernel *kernel) {
-  kdl_variants_destroy(kernel);
+  if (kernel->variants)
+    kdl_variants_destroy(kernel);
   free(kernel->failure.message);
   kdl_arena_free(&kernel->failure_arena);
   kdl_kernel_args_reset(kernel);

@@ -358,8 +358,10 @@ static void a_hanging_trial_is_excluded(void **state) {
   assert_int_equal(enqueue(&kernel, 512), 0);
   assert_non_null(entry->reasons[1]);
   assert_int_equal(strncmp(entry->reasons[1], "its trial did not end within 3.", 31), 0);
-  for (unsigned k = 0; k < KDL_PENDING_LIMIT; ++k)
-    entry->samples[k].is_lost = entry->samples[k].state = 0; /* the events of a driver would stay */
+  for (unsigned k = 0; k < KDL_PENDING_LIMIT; ++k) { /* the events of a driver would stay */
+    entry->samples[k].is_lost = false;
+    entry->samples[k].state = KDL_SAMPLE_FREE;
+  }
   close_kernel(&kernel);
 }
 

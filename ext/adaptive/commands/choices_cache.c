@@ -18,7 +18,7 @@
 enum { folder_room = PATH_MAX + 32 };
 
 static int list_table(void *user, const char *name, kdl_string text) {
-  cli_json *json = user;
+  (void)user;
   kdl_model model;
   uint64_t trials = 0;
   size_t classes = 0;
@@ -29,28 +29,17 @@ static int list_table(void *user, const char *name, kdl_string text) {
       trials += model.classes[i].variants[k].count;
   }
   kdl_string identity = model.identity.data ? model.identity : kdl_text_of("(no header)");
-  if (json) {
-    cli_json_begin_object(json);
-    cli_json_put_text(json, "file", name);
-    cli_json_put_bytes(json, "for", identity);
-    cli_json_put_number(json, "size", text.length);
-    cli_json_put_number(json, "classes", classes);
-    cli_json_put_number(json, "trials", trials);
-    cli_json_put_number(json, "damaged", model.damaged);
-    cli_json_end_object(json);
-  } else {
-    printf("%.12s  times   %zu classes, %" PRIu64 " trials, %zu bytes%s  %.*s\n", name, classes,
-           trials, text.length, model.damaged ? ", damaged lines" : "", (int)identity.length,
-           identity.data);
-  }
+  printf("%.12s  times   %zu classes, %" PRIu64 " trials, %zu bytes%s  %.*s\n", name, classes,
+         trials, text.length, model.damaged ? ", damaged lines" : "", (int)identity.length,
+         identity.data);
   kdl_model_free(&model);
   return 0;
 }
 
-kdl_status cli_choices_list(bool as_json, cli_json *json) {
+kdl_status cli_choices_list(void) {
   char folder[folder_room];
   KDL_TRY(kdl_table_folder(folder, sizeof folder));
-  return kdl_table_each(folder, list_table, as_json ? json : NULL);
+  return kdl_table_each(folder, list_table, NULL);
 }
 
 kdl_status cli_choices_clear(void) {

@@ -24,7 +24,7 @@ kdl_status cli_choices_json(kdl_library *lib, const char *kernel, cli_json *json
 char *cli_choices_collect(kdl_library *lib, const char *kernel, size_t *out_size);
 
 /* For kdl cache: the tables of this user. */
-kdl_status cli_choices_list(bool as_json, cli_json *json);
+kdl_status cli_choices_list(void);
 kdl_status cli_choices_clear(void);
 kdl_status cli_choices_export(const char *folder);
 kdl_status cli_choices_import(const char *folder);

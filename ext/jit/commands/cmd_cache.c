@@ -116,7 +116,7 @@ static kdl_status add_object(void *user, const kdl_cache_checked_entry *checked)
 static kdl_status run_ls(const kdl_cache_settings *settings, const cli_args *args) {
   if (!cli_args_has(args, "json")) {
     KDL_TRY(print_entry_table(settings, cli_args_has(args, "long")));
-    CHOICES(cli_choices_list(false, NULL));
+    CHOICES(cli_choices_list());
     return KDL_OK;
   }
   cli_json json = {.file = stdout};

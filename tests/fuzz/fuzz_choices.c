@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A table of measured times out of arbitrary bytes, as they are and with each line's checksum made
+ * right, so that what comes behind the checksum is reached. What is taken prints, and reads the
+ * same again. */
+#include "ext/adaptive/model.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_table(kdl_string text) {
+  kdl_model first, second;
+  size_t size, again_size;
+  char label[512];
+  if (!kdl_model_parse(text, &first))
+    abort();
+  for (size_t i = 0; i < first.count; ++i)
+    kdl_class_print(&first.classes[i].key, NULL, 0, &(kdl_out){label, sizeof label, 0});
+  char *printed = kdl_model_print(&first, &size);
+  if (!printed || !kdl_model_parse((kdl_string){printed, size}, &second) || second.damaged)
+    abort();
+  char *again = kdl_model_print(&second, &again_size);
+  if (!again || again_size != size || memcmp(again, printed, size) != 0)
+    abort();
+  kdl_model_free(&first);
+  kdl_model_free(&second);
+  free(printed);
+  free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *sealed = malloc(size * 12 + 16), *line = malloc(size + 1);
+  size_t used = 0;
+  if (!sealed || !line)
+    abort();
+  read_table((kdl_string){(const char *)data, size});
+  for (size_t at = 0; at < size;) {
+    const uint8_t *end = memchr(data + at, '\n', size - at);
+    size_t length = end ? (size_t)(end - data) - at : size - at;
+    memcpy(line, data + at, length);
+    line[length] = '\0';
+    if (*line)
+      used += kdl_table_seal(line, sealed + used, size * 12 + 16 - used);
+    at += length + 1;
+  }
+  read_table((kdl_string){sealed, used});
+  free(sealed);
+  free(line);
+  return 0;
+}

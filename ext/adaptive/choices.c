@@ -108,9 +108,10 @@ static void trace_choice(const kdl_adaptive *adaptive, const kdl_class_entry *en
 }
 
 void kdl_choices_publish(kdl_adaptive *adaptive, kdl_class_entry *entry, bool is_decided) {
-  uint32_t choice = entry->race.leader | (is_decided ? KDL_CHOICE_DECIDED : 0);
+  uint32_t choice = entry->race.leader | (is_decided ? KDL_CHOICE_DECIDED : 0) |
+                    (entry->trials ? KDL_CHOICE_MEASURED : 0);
   uint32_t before = atomic_exchange_explicit(&entry->choice, choice, memory_order_release);
-  bool has_changed = (before & ~KDL_CHOICE_DECIDED) != entry->race.leader;
+  bool has_changed = (before & KDL_CHOICE_VARIANT) != entry->race.leader;
   if (has_changed)
     entry->reference_count = 0; /* they are of another variant */
   if (is_decided && !(before & KDL_CHOICE_DECIDED))
@@ -193,7 +194,7 @@ static void exclude_unusable(kdl_adaptive *adaptive, kdl_class_entry *entry) {
     const char *refusal = adaptive->variants[i].refusal;
     if (i < KDL_CLASS_CONDITIONS && conditions >> i & 1)
       refusal = "its condition does not hold";
-    else if (adaptive->unloadable >> i & 1)
+    else if (__atomic_load_n(&adaptive->unloadable, __ATOMIC_RELAXED) >> i & 1)
       refusal = "it does not load";
     if (!refusal)
       continue;
@@ -212,16 +213,15 @@ static void follow_nearest(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   uint32_t least = near_classes + 1;
   for (const kdl_class_entry *other = atomic_load(&adaptive->classes); other; other = other->next) {
     uint32_t distance = kdl_class_distance(&entry->key, &other->key);
-    bool is_decided =
-        atomic_load_explicit(&other->choice, memory_order_acquire) & KDL_CHOICE_DECIDED;
-    if (is_decided && other->trials && distance < least) {
+    uint32_t choice = atomic_load_explicit(&other->choice, memory_order_acquire);
+    if (choice & KDL_CHOICE_DECIDED && choice & KDL_CHOICE_MEASURED && distance < least) {
       nearest = other;
       least = distance;
     }
   }
   if (!nearest)
     return;
-  uint32_t leader = atomic_load(&nearest->choice) & ~KDL_CHOICE_DECIDED;
+  uint32_t leader = atomic_load(&nearest->choice) & KDL_CHOICE_VARIANT;
   if (entry->race.variants[leader].state == KDL_RACE_OPEN)
     entry->race.leader = leader;
 }
@@ -408,6 +408,7 @@ static uint32_t take_step(kdl_adaptive *adaptive, kdl_class_entry *entry, uint64
   sample->is_begin =
       step == TRIAL && !entry->burst_pending && entry->burst_left == burst_length(entry);
   sample->variant = step == TRIAL ? challenger : leader;
+  sample->is_first = sample->is_begin && entry->race.variants[challenger].count == 0;
   sample->exact = exact;
   sample->number = entry->launches;
   if (step == TRIAL) {
@@ -424,7 +425,7 @@ static __attribute__((noinline)) uint32_t choose_undecided(kdl_adaptive *adaptiv
                                                            kdl_class_entry *entry, uint64_t exact,
                                                            kdl_adaptive_trial *out_trial) {
   if (!out_trial || !kdl_entry_try(entry))
-    return atomic_load_explicit(&entry->choice, memory_order_acquire) & ~KDL_CHOICE_DECIDED;
+    return atomic_load_explicit(&entry->choice, memory_order_acquire) & KDL_CHOICE_VARIANT;
   bool was_trial = entry->pending && kdl_samples_collect(adaptive, entry);
   ++entry->launches;
   uint32_t variant = take_step(adaptive, entry, exact, out_trial);
@@ -442,7 +443,7 @@ static __attribute__((noinline)) uint32_t choose_in_new_class(kdl_adaptive *adap
                                                               kdl_adaptive_trial *out_trial) {
   kdl_class_entry *entry = kdl_choices_entry(adaptive, key);
   uint32_t choice = entry ? atomic_load(&entry->choice) : KDL_CHOICE_DECIDED;
-  return choice & KDL_CHOICE_DECIDED ? choice & ~KDL_CHOICE_DECIDED
+  return choice & KDL_CHOICE_DECIDED ? choice & KDL_CHOICE_VARIANT
                                      : choose_undecided(adaptive, entry, exact, out_trial);
 }
 
@@ -455,7 +456,7 @@ static uint32_t choose(kdl_adaptive *adaptive, const kdl_extent *extent, uint32_
     out_trial->entry = NULL;
   uint32_t choice = entry ? atomic_load_explicit(&entry->choice, memory_order_acquire) : 0;
   if (choice & KDL_CHOICE_DECIDED)
-    return choice & ~KDL_CHOICE_DECIDED;
+    return choice & KDL_CHOICE_VARIANT;
   uint64_t exact = exact_hash(adaptive, extent, args);
   return entry ? choose_undecided(adaptive, entry, exact, out_trial)
                : choose_in_new_class(adaptive, &key, exact, out_trial);

@@ -93,6 +93,8 @@ typedef struct kdl_class_entry {
 } kdl_class_entry;
 
 #define KDL_CHOICE_DECIDED 0x80000000u
+#define KDL_CHOICE_MEASURED 0x40000000u /* by trials, of this process or another */
+#define KDL_CHOICE_VARIANT 0x3fffffffu
 
 struct kdl_adaptive {
   kdl_adaptive_subject subject; /* pointers into `text` and the arrays below */

@@ -195,8 +195,6 @@ static void cancel(kdl_adaptive *adaptive, kdl_adaptive_trial *trial) {
  * that the variant crashed or was interrupted. */
 void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue) {
   kdl_sample *sample = trial->sample;
-  sample->is_first = trial->is_trial && sample->is_begin &&
-                     trial->entry->race.variants[sample->variant].count == 0;
   uint64_t now = kdl_adaptive_clock();
   if (sample->is_first) {
     kdl_stored_mark(adaptive, trial->entry, KDL_TABLE_BEGUN, sample->variant, NULL);

@@ -9,8 +9,7 @@
 
 /* Every launch takes a millisecond. */
 static uint64_t step_clock(void) {
-  fake_ns += 1000000;
-  return fake_ns;
+  return __atomic_add_fetch(&fake_ns, 1000000, __ATOMIC_RELAXED);
 }
 
 static const kdl_select_opts adaptive = {.size = sizeof adaptive, .policy = KDL_POLICY_ADAPTIVE};
@@ -210,6 +209,25 @@ static void changes_are_logged(void **state) {
   free_rows(&made);
 }
 
+static void *launch_in_a_thread(void *kernel) {
+  for (uint32_t i = 0; i < 400; ++i)
+    run_mark(kernel, 100 + i % 3 * 1000);
+  return NULL;
+}
+
+/* Threads do not wait for one another, and every launch gives what it should. */
+static void threads_launch_at_once(void **state) {
+  (void)state;
+  host_library made = open_rows(safe_rows, 3);
+  kdl_kernel *mark = adaptive_kernel(made.lib);
+  pthread_t threads[6];
+  for (int i = 0; i < 6; ++i)
+    assert_int_equal(pthread_create(&threads[i], NULL, launch_in_a_thread, mark), 0);
+  for (int i = 0; i < 6; ++i)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  free_rows(&made);
+}
+
 static int clean_up(void **state) {
   (void)state;
   remove_cache();
@@ -227,6 +245,7 @@ int main(void) {
       cmocka_unit_test_setup(explicit_grids, begin),
       cmocka_unit_test_setup(sequences_choose_when_they_are_recorded, begin),
       cmocka_unit_test_setup(changes_are_logged, begin),
+      cmocka_unit_test_setup(threads_launch_at_once, begin),
   };
   return cmocka_run_group_tests(tests, NULL, clean_up);
 }

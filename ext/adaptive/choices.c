@@ -14,7 +14,7 @@
 /* The first launches after another variant are slower: code, caches and threads are cold. The
  * shorter a launch takes, the more of them are not compared. */
 enum { most_warm = 2, compared_in_burst = 2, cooling_launches = 2 };
-static const double short_ns = 3e5, long_ns = 3e6;
+static const double short_ns = 5e4, long_ns = 3e6;
 
 /* Launches of a class are not measured forever in search of two with the same numbers. */
 enum { reference_tries = 16, first_references = 3 };

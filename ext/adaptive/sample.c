@@ -12,6 +12,7 @@
 /* A trial that has not ended after so long, or after so many times the leader's time, hangs. */
 static const uint64_t hang_ns = 2000000000;
 static const double hang_factor = 100;
+static const double waste_ns = 6e4, waste_factor = 3;
 enum { most_spins = 1 << 16 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -72,7 +73,7 @@ static void add_trial(kdl_adaptive *adaptive, kdl_class_entry *entry) {
 }
 
 /* Called with the entry in use. */
-static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, const kdl_sample *sample,
+static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, kdl_sample *sample,
                      double ns) {
   entry->time_ns += (uint64_t)ns;
   if (!(ns > 0))
@@ -83,6 +84,11 @@ static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, const kdl_s
     return;
   }
   entry->explored_ns += (uint64_t)ns;
+  /* So much slower is not for being cold: the other launches of the burst would be a waste. */
+  if (sample->is_warm && ns > waste_ns && ns > waste_factor * kdl_reference_ns(entry)) {
+    entry->burst_left = 0;
+    sample->is_warm = false;
+  }
   if (!sample->is_warm && (!(entry->burst_ns > 0) || ns < entry->burst_ns))
     entry->burst_ns = ns;
   __atomic_fetch_or(&adaptive->tried, (uint64_t)1 << sample->variant, __ATOMIC_RELAXED);

@@ -3,9 +3,9 @@
  * Kernels of bench/adaptive for bench/adaptive.py, which reads the lines that this prints. Shapes
  * are lines of numbers on standard input.
  *
- *     bench_adaptive FILE KERNEL DEVICE ELEMENT all              median ns of each image, in turns
- *     bench_adaptive FILE KERNEL DEVICE ELEMENT POLICY MS        launches of each shape for so
- * long: the image at the end, ns, launches
+ *     bench_adaptive FILE KERNEL DEVICE ELEMENT all              ns of each image, in turns: the
+ * least of several rounds bench_adaptive FILE KERNEL DEVICE ELEMENT POLICY MS        launches of
+ * each shape for so long: the image at the end, ns, launches
  *
  * ELEMENT is the number of bytes of an element of matmul's operands.
  */
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { most_images = 64, rounds = 7, most_buffers = 4, most_numbers = 3 };
+enum { most_images = 64, rounds = 9, most_buffers = 4, most_numbers = 3 };
 
 typedef struct {
   kdl_library *lib;
@@ -124,15 +124,10 @@ static size_t find_kernels(const subject *of, kdl_kernel *out_kernels[most_image
   return count < most_images ? count : most_images;
 }
 
-static int compare_numbers(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 static void measure_all(const subject *of, const problem *on) {
-  static const double round_ns = 1.5e6;
+  static const double round_ns = 1e6;
   kdl_kernel *kernels[most_images];
-  double times[most_images][rounds];
+  double times[most_images];
   size_t repeats[most_images], count = find_kernels(of, kernels);
   for (size_t i = 0; i < count; ++i) {
     run_launches(of, kernels[i], on, 1);
@@ -140,12 +135,12 @@ static void measure_all(const subject *of, const problem *on) {
     repeats[i] = once < round_ns / 2 ? (size_t)(round_ns / once) : 2;
   }
   for (size_t round = 0; round < rounds; ++round)
-    for (size_t i = 0; i < count; ++i)
-      times[i][round] = run_launches(of, kernels[i], on, repeats[i]);
-  for (size_t i = 0; i < count; ++i) {
-    qsort(times[i], rounds, sizeof *times[i], compare_numbers);
-    printf(" %.1f", times[i][rounds / 2]);
-  }
+    for (size_t i = 0; i < count; ++i) {
+      double ns = run_launches(of, kernels[i], on, repeats[i]);
+      times[i] = round && times[i] < ns ? times[i] : ns;
+    }
+  for (size_t i = 0; i < count; ++i)
+    printf(" %.1f", times[i]);
   putchar('\n');
 }
 

@@ -61,6 +61,14 @@ typedef struct {
   kdl_status status;
 } transfer;
 
+static kdl_status make_folder(const char *path) {
+  int folder = kdl_cache_folder_make(path, KDL_CACHE_PRIVATE);
+  if (folder < 0)
+    return kdl_error_status();
+  close(folder);
+  return KDL_OK;
+}
+
 static int export_table(void *user, const char *name, kdl_string text) {
   transfer *job = user;
   kdl_model model;
@@ -73,7 +81,9 @@ static int export_table(void *user, const char *name, kdl_string text) {
   if (all) {
     memcpy(all + header_size, lines, size);
     snprintf(path, sizeof path, "%s/%s", job->to, name);
-    job->status = cli_output_save(path, all, header_size + size);
+    job->status = make_folder(job->to);
+    if (job->status == KDL_OK)
+      job->status = cli_output_save(path, all, header_size + size);
     job->count += job->status == KDL_OK;
   }
   free(all ? all : header);
@@ -86,10 +96,6 @@ kdl_status cli_choices_export(const char *folder) {
   char from[folder_room], to[folder_room];
   KDL_TRY(kdl_table_folder(from, sizeof from));
   snprintf(to, sizeof to, "%s/choices", folder);
-  int made = kdl_cache_folder_make(to, KDL_CACHE_PRIVATE);
-  if (made < 0)
-    return kdl_error_status();
-  close(made);
   transfer job = {.to = to};
   KDL_TRY(kdl_table_each(from, export_table, &job));
   KDL_TRY(job.status);

@@ -24,8 +24,9 @@ static kdl_status parse_policy(const char *text, kdl_policy *out_policy) {
   kdl_nearest nearest = kdl_nearest_to(word);
   for (int policy = 0; policy < KDL_POLICY_COUNT; ++policy)
     kdl_nearest_add(&nearest, kdl_policy_name((kdl_policy)policy));
-  return kdl_fail(KDL_BAD_CALL, "--policy: bad value '%s': use best, first, capability or adaptive%s%s%s",
-                  text, nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+  return kdl_fail(KDL_BAD_CALL,
+                  "--policy: bad value '%s': use best, first, capability or adaptive%s%s%s", text,
+                  nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
                   nearest.best ? "'?" : "");
 }
 

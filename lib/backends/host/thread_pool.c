@@ -16,112 +16,50 @@
  * Programs make several launches in a row, each shorter than waking a thread takes. So a thread
  * spins for a moment after its work before it sleeps, if each thread can have a CPU.
  */
-#include "lib/backends/host/threads.h"
+#include "lib/backends/host/thread_pool.h"
 #include "support/system/lock.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum {
-  max_spin_ns = 50000,
-  spin_factor = 4, /* spinning for longer than waking takes must end some time */
-  spins_per_clock_read = 64,
-  lock_tries = 200,
-  settle_tries = 20, /* before others' cache lines are looked at */
-  max_shares = 64,
-  bits = 64,
-  bitmap_words = KDL_HOST_MAX_THREADS / bits,
-};
+enum { settle_tries = 20 }; /* before others' cache lines are looked at */
 
-/* Groups one after the other that one thread begins with. */
-typedef struct {
-  _Alignas(64) atomic_uint_least64_t next; /* group */
-  uint64_t end;
-} share;
-
-/* A launch that is shared. Its threads have positions; the caller's is 0. What threads write is on
- * separate cache lines. */
-typedef struct job { /* NOLINT(clang-analyzer-optin.performance.Padding) */
-  const kdl_host_work *work;
-  unsigned share_count;
-  unsigned offer_end;  /* positions before were claimed before it was handed to any */
-  atomic_uint allowed; /* threads: those at positions from here on leave */
-
-  /* Of the caller. */
-  unsigned limit, claimed; /* threads, the caller included */
-  unsigned total;          /* the same of all jobs, as far as this one says */
-  bool was_asleep, is_new; /* position 1, and whether some were started for it */
-  struct job *next, **previous;
-
-  _Alignas(64) atomic_uint next_wake; /* the position that is woken next, if it sleeps */
-  _Alignas(64) atomic_uint members;   /* claimed threads that have not left, JOB_CALLER_SLEEPS */
-  atomic_int_least64_t began_ns;      /* when position 1 began; 0: it is not known */
-  uint16_t workers[KDL_HOST_MAX_THREADS]; /* by position */
-  share shares[max_shares];
-} job;
-
-#define JOB_CALLER_SLEEPS 0x80000000u
-
-/* A thread of the pool. */
-typedef struct {
-  _Alignas(64) _Atomic(job *) offer; /* taken by the thread, or taken back by the job's caller */
-  unsigned position;                 /* in the job that is offered */
-  atomic_uint sleeps;                /* a futex: 1 while it does */
-} worker;
-
-static struct {
-  pthread_mutex_t lock; /* guards what follows */
-  worker *workers;
-  unsigned started;
-  unsigned job_count;
-  job *jobs;
-
-  /* By worker. */
-  _Alignas(64) atomic_uint_least64_t idle[bitmap_words]; /* cleared with the lock held */
-  _Alignas(64) atomic_uint_least64_t asleep[bitmap_words];
-
-  atomic_int caller; /* the CPU where a launch was last shared; -1: not known */
-  int first_caller;  /* and where the first was */
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .caller = -1, .first_caller = -1};
+kdl_host_thread_pool kdl_host_pool = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .caller = -1, .first_caller = -1};
 
 /* Whether this thread has a part in a job: what it launches meanwhile it runs alone. */
 static _Thread_local bool is_in_job;
 
 /* In the child: its threads are gone, and locks that they held are not released. */
 static void host_pool_after_fork(void) {
-  pthread_mutex_init(&pool.lock, NULL);
-  for (unsigned i = 0; i < pool.started; ++i) {
-    atomic_store(&pool.workers[i].offer, NULL);
-    atomic_store(&pool.workers[i].sleeps, 0);
+  pthread_mutex_init(&kdl_host_pool.lock, NULL);
+  for (unsigned i = 0; i < kdl_host_pool.started; ++i) {
+    atomic_store(&kdl_host_pool.workers[i].offer, NULL);
+    atomic_store(&kdl_host_pool.workers[i].sleeps, 0);
   }
   for (unsigned i = 0; i < bitmap_words; ++i) {
-    atomic_store(&pool.idle[i], 0);
-    atomic_store(&pool.asleep[i], 0);
+    atomic_store(&kdl_host_pool.idle[i], 0);
+    atomic_store(&kdl_host_pool.asleep[i], 0);
   }
-  pool.started = pool.job_count = 0;
-  pool.jobs = NULL;
+  kdl_host_pool.started = kdl_host_pool.job_count = 0;
+  kdl_host_pool.jobs = NULL;
 }
 
 /* Without memory there are no threads. */
 static void host_create_pool(void) {
-  size_t size = kdl_host_thread_limits_get()->total * sizeof *pool.workers;
-  pool.workers = aligned_alloc(_Alignof(worker), size);
-  if (pool.workers)
-    memset(pool.workers, 0, size);
-  pool.first_caller = sched_getcpu();
+  size_t size = kdl_host_thread_limits_get()->total * sizeof *kdl_host_pool.workers;
+  kdl_host_pool.workers = aligned_alloc(_Alignof(worker), size);
+  if (kdl_host_pool.workers)
+    memset(kdl_host_pool.workers, 0, size);
+  kdl_host_pool.first_caller = sched_getcpu();
   kdl_fork_tell(host_pool_after_fork);
 }
-
-/* ------------------------------------------------------------------------------------------ */
-/* Waiting                                                                                      */
 
 int64_t kdl_host_now_ns(void) {
   struct timespec now;
@@ -129,57 +67,9 @@ int64_t kdl_host_now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void host_cpu_relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
-static bool host_may_spin(void) {
-  return kdl_host_thread_limits_get()->may_spin;
-}
-
-/* The lock is held for less than going to sleep takes. */
-static void host_lock_pool(void) {
-  for (int i = 0; host_may_spin() && i < lock_tries; ++i) {
-    if (pthread_mutex_trylock(&pool.lock) == 0)
-      return;
-    host_cpu_relax();
-  }
-  pthread_mutex_lock(&pool.lock);
-}
-
-static void host_futex_wait(atomic_uint *word, unsigned value) {
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-}
-
-static void host_futex_wake(atomic_uint *word) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static int64_t host_spin_ns(void) {
-  int64_t ns = spin_factor * (int64_t)kdl_host_costs_get().begin_ns[true];
-  return ns < max_spin_ns ? ns : max_spin_ns;
-}
-
-/* Whether it happened before it was time to sleep. */
-static inline bool host_spin_until(bool (*has_happened)(void *of), void *of) {
-  int64_t end = kdl_host_now_ns() + host_spin_ns();
-  do {
-    for (int i = 0; i < spins_per_clock_read; ++i) {
-      if (has_happened(of))
-        return true;
-      host_cpu_relax();
-    }
-  } while (kdl_host_now_ns() < end);
-  return false;
-}
-
 static uint64_t host_awake_word(unsigned i) {
-  return atomic_load_explicit(&pool.idle[i], memory_order_relaxed) &
-         ~atomic_load_explicit(&pool.asleep[i], memory_order_relaxed);
+  return atomic_load_explicit(&kdl_host_pool.idle[i], memory_order_relaxed) &
+         ~atomic_load_explicit(&kdl_host_pool.asleep[i], memory_order_relaxed);
 }
 
 unsigned kdl_host_pool_awake(void) {
@@ -214,8 +104,6 @@ static uint64_t host_take_chunk(share *of, uint64_t *out_count) {
   return next;
 }
 
-static void host_claim_more(job *of);
-
 /* Returns how many groups this thread ran. */
 static uint64_t host_run_chunks(job *of, unsigned position, void *shared) {
   uint64_t ran = 0;
@@ -226,7 +114,7 @@ static uint64_t host_run_chunks(job *of, unsigned position, void *shared) {
       kdl_host_run_groups(of->work, first, first + count, shared);
       ran += count;
       if (position == 0)
-        host_claim_more(of);
+        kdl_host_job_claim_more(of);
     }
   }
   return ran;
@@ -245,9 +133,9 @@ static void host_clear_bit(atomic_uint_least64_t *bitmap, unsigned at) {
 
 /* To positions from `first` to `end`. Threads that are awake see it without more; the fence comes
  * before the caller looks which are not. Without one for each, the stores take place at once. */
-static void host_offer(job *of, unsigned first, unsigned end) {
+void kdl_host_pool_offer(job *of, unsigned first, unsigned end) {
   for (unsigned i = first; i < end; ++i) {
-    worker *to = &pool.workers[of->workers[i]];
+    worker *to = &kdl_host_pool.workers[of->workers[i]];
     to->position = i;
     atomic_store_explicit(&to->offer, of, memory_order_release);
   }
@@ -255,13 +143,14 @@ static void host_offer(job *of, unsigned first, unsigned end) {
 }
 
 static bool host_is_asleep(unsigned number) {
-  return atomic_load_explicit(&pool.asleep[number / bits], memory_order_relaxed) >> number % bits &
+  return atomic_load_explicit(&kdl_host_pool.asleep[number / bits], memory_order_relaxed) >>
+             number % bits &
          1;
 }
 
 /* Returns whether the thread slept. */
-static bool host_wake(unsigned number) {
-  worker *to = &pool.workers[number];
+bool kdl_host_pool_wake(unsigned number) {
+  worker *to = &kdl_host_pool.workers[number];
   bool slept = host_is_asleep(number) && atomic_exchange(&to->sleeps, 0);
   if (slept)
     host_futex_wake(&to->sleeps);
@@ -278,7 +167,7 @@ static unsigned host_wake_others(job *of) {
       position = atomic_fetch_add_explicit(&of->next_wake, 1, memory_order_relaxed);
     if (position >= of->offer_end)
       return count;
-    bool slept = host_wake(of->workers[position]);
+    bool slept = kdl_host_pool_wake(of->workers[position]);
     if (position == 1) /* which is the caller's to wake */
       of->was_asleep = slept;
   }
@@ -288,7 +177,7 @@ static unsigned host_wake_others(job *of) {
  * others to do. Returns to how many it was handed by this thread. */
 static unsigned host_hand_out(job *of) {
   bool sleeps = false;
-  host_offer(of, 1, of->offer_end);
+  kdl_host_pool_offer(of, 1, of->offer_end);
   for (unsigned i = 1; i < of->offer_end && !sleeps; ++i)
     sleeps = host_is_asleep(of->workers[i]);
   if (!sleeps)
@@ -312,7 +201,7 @@ static void host_join_job(job *of, unsigned position) {
 /* The job is no longer there when its last thread has left. */
 static void host_leave_job(job *of, unsigned number) {
   atomic_uint *members = &of->members;
-  host_set_bit(pool.idle, number);
+  host_set_bit(kdl_host_pool.idle, number);
   unsigned before = atomic_fetch_sub_explicit(members, 1, memory_order_acq_rel);
   if (before == (JOB_CALLER_SLEEPS | 1))
     host_futex_wake(members);
@@ -330,7 +219,7 @@ typedef struct {
 } thread_affinity;
 
 static void host_avoid_caller_cpu(thread_affinity *state) {
-  int caller = atomic_load_explicit(&pool.caller, memory_order_relaxed);
+  int caller = atomic_load_explicit(&kdl_host_pool.caller, memory_order_relaxed);
   if (caller == state->caller)
     return;
   cpu_set_t now;
@@ -362,20 +251,21 @@ static bool host_has_offer(void *self) {
 
 /* Sleeps until there may be an offer. */
 static void host_sleep(worker *self, unsigned number) {
-  host_set_bit(pool.asleep, number);
+  host_set_bit(kdl_host_pool.asleep, number);
   atomic_store(&self->sleeps, 1);
-  atomic_thread_fence(memory_order_seq_cst); /* as in host_offer */
+  atomic_thread_fence(memory_order_seq_cst); /* as in kdl_host_pool_offer */
   if (!atomic_load(&self->offer))
     host_futex_wait(&self->sleeps, 1);
   atomic_store(&self->sleeps, 0);
-  host_clear_bit(pool.asleep, number);
+  host_clear_bit(kdl_host_pool.asleep, number);
 }
 
 /* To its place, of the CPUs that were counted: the thread that made this one may have been bound to
  * one since. */
 static void host_bind_thread(unsigned number) {
   const kdl_host_thread_limits *limits = kdl_host_thread_limits_get();
-  const kdl_host_place *place = kdl_host_place_of(kdl_host_places_get(), pool.first_caller, number);
+  const kdl_host_place *place =
+      kdl_host_place_of(kdl_host_places_get(), kdl_host_pool.first_caller, number);
   const cpu_set_t *set = place ? &place->cpus : limits->has_cpu_set ? &limits->cpu_set : NULL;
   if (set)
     (void)sched_setaffinity(0, sizeof *set, set);
@@ -383,7 +273,7 @@ static void host_bind_thread(unsigned number) {
 
 static void *host_pool_thread(void *number_of) {
   unsigned number = (unsigned)(uintptr_t)number_of;
-  worker *self = &pool.workers[number];
+  worker *self = &kdl_host_pool.workers[number];
   const kdl_host_thread_limits *limits = kdl_host_thread_limits_get();
   char name[16];
   snprintf(name, sizeof name, "kdl-worker-%u", (number + 1) % KDL_HOST_MAX_THREADS);
@@ -416,128 +306,25 @@ static void *host_pool_thread(void *number_of) {
 
 /* Called with the lock held. Signals of the program are not theirs to handle. The new thread is
  * claimed. */
-static bool host_start_thread(void) {
+bool kdl_host_pool_start_thread(void) {
   sigset_t all, before;
   pthread_t thread;
-  if (!pool.workers)
+  if (!kdl_host_pool.workers)
     return false;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool has_started =
-      pthread_create(&thread, NULL, host_pool_thread, (void *)(uintptr_t)pool.started) == 0;
+  bool has_started = pthread_create(&thread, NULL, host_pool_thread,
+                                    (void *)(uintptr_t)kdl_host_pool.started) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (has_started) {
     pthread_detach(thread);
-    ++pool.started;
+    ++kdl_host_pool.started;
   }
   return has_started;
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Which threads a job has                                                                      */
-
-/* Called with the lock held: how many threads may run. */
-static unsigned host_total(void) {
-  unsigned total = 1;
-  for (const job *at = pool.jobs; at; at = at->next)
-    total = total < at->total ? at->total : total;
-  return total;
-}
-
-/* Called with the lock held. Each job has an equal part of the threads; what one may not use, the
- * first has that may. */
-static void host_divide_threads(void) {
-  unsigned total = host_total();
-  unsigned part = pool.job_count && total > pool.job_count ? total / pool.job_count : 1;
-  unsigned left = total;
-  for (job *at = pool.jobs; at; at = at->next) {
-    unsigned own = at->limit < part ? at->limit : part;
-    left -= own < left ? own : left;
-  }
-  for (job *at = pool.jobs; at; at = at->next) {
-    unsigned more = at->limit > part ? at->limit - part : 0;
-    more = more < left ? more : left;
-    left -= more;
-    atomic_store_explicit(&at->allowed, (at->limit < part ? at->limit : part) + more,
-                          memory_order_relaxed);
-  }
-}
-
-/* Called with the lock held: threads that run, those that launch included. */
-static unsigned host_running_count(void) {
-  unsigned idle = 0;
-  for (unsigned i = 0; i * bits < pool.started; ++i)
-    idle +=
-        (unsigned)__builtin_popcountll(atomic_load_explicit(&pool.idle[i], memory_order_acquire));
-  return pool.job_count + pool.started - idle;
-}
-
-/* Called with the lock held. Claims as many threads as the job is allowed and the others do not
- * use; the first ones first, so that launches in turn have the same. */
-static void host_claim(job *of) {
-  unsigned total = host_total();
-  unsigned allowed = atomic_load_explicit(&of->allowed, memory_order_relaxed);
-  unsigned running = host_running_count();
-  for (unsigned i = 0; i * bits < pool.started; ++i) {
-    uint64_t idle = atomic_load_explicit(&pool.idle[i], memory_order_acquire), taken = 0;
-    for (; idle && of->claimed < allowed && running < total; idle &= idle - 1, ++running) {
-      taken |= idle & -idle;
-      of->workers[of->claimed++] = (uint16_t)(i * bits + (unsigned)__builtin_ctzll(idle));
-    }
-    atomic_fetch_and_explicit(&pool.idle[i], ~taken, memory_order_relaxed);
-  }
-  while (of->claimed < allowed && running < total && pool.started + 1 < total &&
-         host_start_thread()) {
-    of->workers[of->claimed++] = (uint16_t)(pool.started - 1);
-    of->is_new = true;
-    ++running;
-  }
-}
-
-static void host_enter(job *of) {
-  host_lock_pool();
-  of->previous = &pool.jobs;
-  while (*of->previous)
-    of->previous = &(*of->previous)->next;
-  *of->previous = of;
-  ++pool.job_count;
-  host_divide_threads();
-  host_claim(of);
-  if (pool.job_count == 1)
-    atomic_store_explicit(&pool.caller, sched_getcpu(), memory_order_relaxed);
-  pthread_mutex_unlock(&pool.lock);
-}
-
-static void host_exit(job *of) {
-  host_lock_pool();
-  *of->previous = of->next;
-  if (of->next)
-    of->next->previous = of->previous;
-  --pool.job_count;
-  host_divide_threads();
-  pthread_mutex_unlock(&pool.lock);
-}
-
-static bool host_has_idle(void) {
-  uint64_t any = 0;
-  for (unsigned i = 0; i < bitmap_words && i * bits < kdl_host_thread_limits_get()->total; ++i)
-    any |= atomic_load_explicit(&pool.idle[i], memory_order_relaxed);
-  return any;
-}
-
-/* Threads that other launches have left since. */
-static void host_claim_more(job *of) {
-  if (of->claimed >= atomic_load_explicit(&of->allowed, memory_order_relaxed) || !host_has_idle())
-    return;
-  unsigned first = of->claimed;
-  host_lock_pool();
-  host_claim(of);
-  pthread_mutex_unlock(&pool.lock);
-  atomic_fetch_add_explicit(&of->members, of->claimed - first, memory_order_relaxed);
-  host_offer(of, first, of->claimed);
-  for (unsigned i = first; i < of->claimed; ++i)
-    (void)host_wake(of->workers[i]);
-}
+/* The end of a job                                                                             */
 
 /* Takes the job back from threads that have not begun. */
 static void host_take_back(job *of) {
@@ -545,9 +332,10 @@ static void host_take_back(job *of) {
   atomic_store_explicit(&of->next_wake, of->offer_end, memory_order_relaxed);
   for (unsigned i = 1; i < of->claimed; ++i) {
     job *expected = of;
-    if (!atomic_compare_exchange_strong(&pool.workers[of->workers[i]].offer, &expected, NULL))
+    if (!atomic_compare_exchange_strong(&kdl_host_pool.workers[of->workers[i]].offer, &expected,
+                                        NULL))
       continue;
-    host_set_bit(pool.idle, of->workers[i]);
+    host_set_bit(kdl_host_pool.idle, of->workers[i]);
     ++count;
   }
   atomic_fetch_sub_explicit(&of->members, count, memory_order_relaxed);
@@ -583,10 +371,10 @@ static void host_settle(job *of) {
 static unsigned host_weight(const kdl_host_places *places, const job *of, unsigned position) {
   if (places->count < 2)
     return 1;
-  int caller = atomic_load_explicit(&pool.caller, memory_order_relaxed);
+  int caller = atomic_load_explicit(&kdl_host_pool.caller, memory_order_relaxed);
   const kdl_host_place *place =
       position == 0 ? kdl_host_place_with(places, caller)
-                    : kdl_host_place_of(places, pool.first_caller, of->workers[position]);
+                    : kdl_host_place_of(places, kdl_host_pool.first_caller, of->workers[position]);
   return place ? place->capacity : KDL_HOST_FULL_CAPACITY;
 }
 
@@ -625,7 +413,7 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   atomic_init(&own.began_ns, 0);
   own.was_asleep = false;
   is_in_job = true;
-  host_enter(&own);
+  kdl_host_job_enter(&own);
   own.offer_end = own.claimed;
   atomic_init(&own.next_wake, own.offer_end);
   atomic_init(&own.members, own.claimed - 1);
@@ -639,7 +427,7 @@ bool kdl_host_pool_run(const kdl_host_work *work, uint64_t first, uint64_t total
   is_in_job = false;
   if (kdl_fork_count() != process)
     return false;
-  host_exit(&own);
+  kdl_host_job_exit(&own);
   host_settle(&own);
   int64_t began = atomic_load_explicit(&own.began_ns, memory_order_relaxed);
   if (began && offers && !own.is_new)

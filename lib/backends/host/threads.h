@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Threads of the host: how many there may be, how many pay for a launch, and the pool that has
- * them. thread_count.c, thread_places.c, thread_plan.c, thread_costs.c and thread_pool.c; run.c
- * uses them for launches.
+ * them. thread_count.c, thread_places.c, thread_plan.c, thread_costs.c, thread_pool.c and
+ * thread_claims.c; run.c uses them for launches.
  */
 #ifndef KDL_BACKENDS_HOST_THREADS_H
 #define KDL_BACKENDS_HOST_THREADS_H

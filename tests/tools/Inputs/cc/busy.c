@@ -27,3 +27,13 @@ __gpu_kernel void plain(__gpu_global float *out) {
   if (sum < 0)
     out[0] = sum;
 }
+
+/* In place of the kernel that tests/golden/sequence/steps.offload launches. */
+KDL_BLOCK(1024)
+__gpu_kernel void saxpy(float a, const __gpu_global float *x, __gpu_global float *y, uint32_t n) {
+  float sum = (float)__gpu_thread_id(0);
+  for (int round = 0; round < rounds * 20; ++round)
+    sum = sum * 0.5f + a;
+  if (sum < 0 && n)
+    y[0] = sum + x[0];
+}

@@ -220,6 +220,10 @@ KDL_API uint32_t kdl_host_thread_count(void);
  * one that was set before. */
 KDL_API uint32_t kdl_host_limit_threads(uint32_t threads);
 
+/* How long it takes to hand a launch to so many threads of the host that sleep, and to wait for
+ * them, in nanoseconds, by what recent launches of this process took; 0 for one thread. */
+KDL_API uint32_t kdl_host_launch_ns(uint32_t threads);
+
 /* Launches an explicit grid. With a NULL `queue`, the device's own queue is used
  * (kdl_device_queue). Fails where the images of the ranking differ in block or tile, because a
  * fallback image would compute something else: kdl_launch_items takes the block and tile of the

@@ -20,6 +20,9 @@
 
 #include <kdl/kdl.h>
 #include <kdl/matmul_division.h>
+#if __STDC_HOSTED__
+#include <stdlib.h>
+#endif
 
 /* The type of the result, then that of both operands. */
 typedef enum kdl_matmul_type {
@@ -48,8 +51,9 @@ static inline kdl_matmul_matrix kdl_matmul_rows(const void *elements, int64_t ro
 typedef struct kdl_matmul {
   kdl_matmul_type type;
   uint32_t threads; /* number of threads that a launch is divided among */
-  kdl_kernel *pack, *multiply, *unpacked;
+  kdl_kernel *pack, *multiply, *unpacked, *sum;
   uint32_t tile; /* of the microkernel: KDL_MMA_TILE of <kdl/mma.h> */
+  int whole_k;   /* not 0: K is never divided, and results do not depend on the threads */
   kdl_matmul_machine machine;
   struct kdl_matmul_gpu *gpu; /* of <kdl/matmul_gpu.h>; NULL: the CPU's */
 } kdl_matmul;
@@ -58,19 +62,29 @@ typedef struct kdl_matmul {
  * dimension. */
 enum { KDL_MATMUL_MAX_THREADS = 1 << 16 };
 
+/* Whether the environment variable KDL_MATMUL_WHOLE_K is set, to anything but 0. */
+static inline int kdl_matmul_whole_k_is_set(void) {
+#if __STDC_HOSTED__
+  const char *text = getenv("KDL_MATMUL_WHOLE_K");
+  return text && *text && !(text[0] == '0' && !text[1]);
+#else
+  return 0;
+#endif
+}
+
 /* Finds the kernels for a type, their tile and the caches. `threads` is the number of threads that
  * a launch may have, at most KDL_MATMUL_MAX_THREADS; with 1, only the calling thread works. */
 static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                          uint32_t threads, kdl_matmul *out_matmul) {
-  static const char *const names[][4] = {
+  static const char *const names[][5] = {
       {"kdl_matmul_pack_f32_bf16", "kdl_matmul_f32_bf16", "kdl_matmul_plain_f32_bf16",
-       "kdl_matmul_tile_f32_bf16"},
+       "kdl_matmul_sum_f32_bf16", "kdl_matmul_tile_f32_bf16"},
       {"kdl_matmul_pack_s32_s8", "kdl_matmul_s32_s8", "kdl_matmul_plain_s32_s8",
-       "kdl_matmul_tile_s32_s8"},
+       "kdl_matmul_sum_s32_s8", "kdl_matmul_tile_s32_s8"},
       {"kdl_matmul_pack_f32_f32", "kdl_matmul_f32_f32", "kdl_matmul_plain_f32_f32",
-       "kdl_matmul_tile_f32_f32"},
+       "kdl_matmul_sum_f32_f32", "kdl_matmul_tile_f32_f32"},
       {"kdl_matmul_pack_f32_f16", "kdl_matmul_f32_f16", "kdl_matmul_plain_f32_f16",
-       "kdl_matmul_tile_f32_f16"},
+       "kdl_matmul_sum_f32_f16", "kdl_matmul_tile_f32_f16"},
   };
   kdl_kernel *tile_kernel = NULL;
   uint32_t *tile = &out_matmul->tile;
@@ -89,9 +103,12 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   if (!status)
     status = kdl_sym(lib, host, names[type][2], NULL, &out_matmul->unpacked);
   if (!status)
-    status = kdl_sym(lib, host, names[type][3], NULL, &tile_kernel);
+    status = kdl_sym(lib, host, names[type][3], NULL, &out_matmul->sum);
+  if (!status)
+    status = kdl_sym(lib, host, names[type][4], NULL, &tile_kernel);
   if (status)
     return status;
+  out_matmul->whole_k = kdl_matmul_whole_k_is_set();
   out_matmul->machine = kdl_matmul_machine_read("/sys/devices/system/cpu/cpu0/cache");
   return kdl_launch_call(tile_kernel, NULL, &one, &args);
 }
@@ -153,7 +170,7 @@ static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t
 static inline kdl_launch_desc kdl_matmul_launch(const kdl_matmul *matmul,
                                                 kdl_matmul_division division) {
   enum { declared = 256 << 10 };
-  kdl_launch_desc desc = kdl_grid(division.rows, division.columns, 1);
+  kdl_launch_desc desc = kdl_grid(division.rows, division.columns, division.depths);
   desc.shared = division.memory - declared;
   desc.threads = matmul->threads;
   return desc;
@@ -197,25 +214,54 @@ static inline int kdl_matmul_fuses_packing(const kdl_matmul *matmul, uint32_t m,
 }
 
 /* Whether the last columns of a packed B are its rows. They are added up in another order, which
- * must not depend on the threads. */
+ * must not depend on the threads: the sizes alone decide then whether B is packed before. */
 static inline int kdl_matmul_packs_rows(const kdl_matmul *matmul, uint32_t n, uint32_t words) {
   kdl_matmul_tile tile = kdl_matmul_tile_of(matmul->tile);
   uint32_t last = n % tile.columns;
   return n <= 8 || (!tile.is_matrix && last && last <= 4 && words >= 64);
 }
 
-/* The same as kdl_matmul_fuses_packing with a machine and threads: what costs less. */
+/* The same as kdl_matmul_fuses_packing with a machine and threads: what costs less, where a launch
+ * by all of them costs so much and the division is the one with unpacked B. */
 static inline int kdl_matmul_packs_on_demand(const kdl_matmul *matmul, uint32_t m, uint32_t n,
-                                             uint32_t k, kdl_matmul_division *out_division) {
+                                             uint32_t k, const kdl_matmul_division *division,
+                                             float launch_ns) {
   const kdl_matmul_machine *machine = &matmul->machine;
   uint32_t words = kdl_matmul_words(matmul->type, k), threads = matmul->threads;
   kdl_matmul_division before = kdl_matmul_divide(machine, matmul->tile, threads, m, n, words, 0);
-  float packing = kdl_matmul_packing_cycles(machine, matmul->tile, threads, n, words);
-  *out_division = kdl_matmul_divide(machine, matmul->tile, threads, m, n, words, 1);
+  float packing = kdl_matmul_packing_cycles(
+      machine, matmul->tile, threads, kdl_matmul_pack_groups(matmul, n, k), n, words, launch_ns);
   if (m <= 32)
     return n > 8;
-  return !kdl_matmul_packs_rows(matmul, n, words) &&
-         out_division->cycles <= before.cycles + packing;
+  if (kdl_matmul_packs_rows(matmul, n, words))
+    return n > 8 && kdl_matmul_packed_size(matmul->type, n, k) <= (size_t)256 << 10;
+  return division->cycles <= before.cycles + packing;
+}
+
+/* Adds up the sums of parts of K, with as many groups as those have. */
+static inline kdl_status kdl_matmul_sum(const kdl_matmul *matmul, kdl_queue *queue,
+                                        const void *sums, uint32_t parts, kdl_matmul_matrix c,
+                                        uint32_t m, uint32_t n, kdl_matmul_mode mode) {
+  kdl_launch_desc desc = kdl_grid(parts, 1, 1);
+  uint32_t accumulate = mode == KDL_MATMUL_ADD;
+  const void *pointers[] = {&sums, &parts, &c.elements, &c.row_stride, &c.column_stride,
+                            &m,    &n,     &accumulate};
+  kdl_args args = {8, pointers, NULL};
+  desc.threads = matmul->threads;
+  return kdl_launch_call(matmul->sum, queue, &desc, &args);
+}
+
+/* Groups of rows and columns, and K in parts if their sums fit the scratch memory. */
+static inline kdl_matmul_division kdl_matmul_divide_unpacked(const kdl_matmul *matmul, uint32_t m,
+                                                             uint32_t n, uint32_t k) {
+  uint32_t words = kdl_matmul_words(matmul->type, k);
+  kdl_matmul_division division =
+      kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads, m, n, words, 1);
+  if (!matmul->whole_k)
+    division.depths = kdl_matmul_depth_parts(matmul->tile, matmul->threads, m, n, words, &division);
+  if ((uint64_t)division.depths * m * n * 4 > kdl_matmul_packed_size(matmul->type, n, k))
+    division.depths = 1;
+  return division;
 }
 
 /* The same with unpacked B. `scratch` has kdl_matmul_packed_size bytes. */
@@ -223,28 +269,36 @@ static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_q
                                                  kdl_matmul_matrix a, kdl_matmul_matrix b,
                                                  void *scratch, kdl_matmul_matrix c, uint32_t m,
                                                  uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  kdl_matmul_division division;
-  if (!kdl_matmul_packs_on_demand(matmul, m, n, k, &division)) {
-    kdl_status status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
+  kdl_matmul_division division = kdl_matmul_divide_unpacked(matmul, m, n, k);
+  int divides_k = division.depths > 1;
+  kdl_status status = KDL_OK;
+  if (!divides_k && !kdl_matmul_packs_on_demand(matmul, m, n, k, &division,
+                                                (float)kdl_host_launch_ns(matmul->threads))) {
+    status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
     return status ? status : kdl_matmul_run(matmul, queue, a, scratch, c, m, n, k, mode);
   }
   kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
-  uint32_t accumulate = mode == KDL_MATMUL_ADD;
+  kdl_matmul_matrix to = divides_k ? kdl_matmul_rows(scratch, n) : c;
+  uint32_t accumulate = !divides_k && mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,
                             &a.row_stride,
                             &a.column_stride,
                             &b.elements,
                             &b.row_stride,
                             &b.column_stride,
-                            &c.elements,
-                            &c.row_stride,
-                            &c.column_stride,
+                            &to.elements,
+                            &to.row_stride,
+                            &to.column_stride,
                             &m,
                             &n,
                             &k,
-                            &accumulate};
-  kdl_args args = {13, pointers, NULL};
-  return kdl_launch_call(matmul->unpacked, queue, &desc, &args);
+                            &accumulate,
+                            &division.depth};
+  kdl_args args = {14, pointers, NULL};
+  status = kdl_launch_call(matmul->unpacked, queue, &desc, &args);
+  if (status || !divides_k)
+    return status;
+  return kdl_matmul_sum(matmul, queue, scratch, division.depths, c, m, n, mode);
 }
 
 /* ------------------------------------------------------------------------------------------ */

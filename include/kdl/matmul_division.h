@@ -25,6 +25,7 @@ typedef struct kdl_matmul_machine {
 
 typedef struct kdl_matmul_division {
   uint32_t rows, columns; /* groups: so many parts of the rows times so many of the columns */
+  uint32_t depths;        /* times so many of K: 1, but for kdl_matmul_depth_parts */
   uint32_t depth;         /* words of K in a block; 0: as many as the kernels' constant says */
   uint32_t memory;        /* bytes of group memory for packed rows of A */
   float cycles;           /* what it costs, by the model below */
@@ -111,6 +112,7 @@ typedef struct kdl_matmul_costs {
   float kept_column; /* columns of B that stay in L2 */
   float kept_row;    /* rows of A that B is packed for at a time */
   float full_height; /* rows of a tile, if fewer of them leave registers that are tiles idle */
+  uint32_t row_unit, column_unit; /* of which parts have a whole number */
 } kdl_matmul_costs;
 
 static inline kdl_matmul_costs kdl_matmul_costs_of(const kdl_matmul_machine *machine,
@@ -129,16 +131,25 @@ static inline kdl_matmul_costs kdl_matmul_costs_of(const kdl_matmul_machine *mac
   costs.b_row = packs_b ? other_page * (row_bytes < page ? row_bytes / page : 1) : 0;
   costs.group = 4000;
   costs.full_height = tile.is_matrix ? (float)tile.rows : 0;
+  costs.row_unit = tile.is_matrix ? 16 : 1;
+  costs.column_unit = tile.columns;
   costs.kept_row = packs_b ? half_words / length : (float)UINT32_MAX;
   costs.kept_column =
       packs_b ? 0 : (float)(kdl_matmul_l2_share(machine) / 2) / (float)(words * 4 + 1);
   return costs;
 }
 
+/* Rows or columns of the largest part. */
+static inline float kdl_matmul_largest_part(uint32_t whole, uint32_t unit, uint32_t parts) {
+  uint32_t units = whole / unit + (whole % unit != 0), most = units / parts + (units % parts != 0);
+  return units < 2 ? (float)whole : (float)most * (float)unit;
+}
+
 static inline float kdl_matmul_cost(const kdl_matmul_costs *costs, uint32_t threads, uint32_t m,
                                     uint32_t n, uint32_t words, uint32_t rows, uint32_t columns) {
   uint32_t groups = rows * columns, turns = (groups + threads - 1) / threads;
-  float height = (float)((m + rows - 1) / rows), width = (float)((n + columns - 1) / columns);
+  float height = kdl_matmul_largest_part(m, costs->row_unit, rows),
+        width = kdl_matmul_largest_part(n, costs->column_unit, columns);
   float steps = height < costs->full_height ? height + costs->full_height / 4 : height;
   float own = (steps * width / costs->rate + height * costs->a) * (float)words + costs->group;
   float b = (width * costs->b + costs->b_row) * (float)words;
@@ -166,8 +177,8 @@ static inline kdl_matmul_division kdl_matmul_divide(const kdl_matmul_machine *ma
   int is_wide = most_rows >= most_groups || (packs_b && n >= long_row && n / strip >= threads);
   uint32_t most_columns = n / (is_wide ? strip : packs_b ? 2 * tile.columns : tile.columns);
   float cycles = ((float)m / costs.rate + costs.b) * (float)n * (float)words;
-  kdl_matmul_division best = {1, 1, kdl_matmul_depth(machine, tile),
-                              kdl_matmul_group_memory(machine, tile, packs_b), 0};
+  kdl_matmul_division best = {
+      1, 1, 1, kdl_matmul_depth(machine, tile), kdl_matmul_group_memory(machine, tile, packs_b), 0};
   uint32_t rows, next = 2, each;
   if (cycles < group_cycles * (float)most_groups)
     most_groups = (uint32_t)(cycles / group_cycles);
@@ -195,18 +206,38 @@ static inline kdl_matmul_division kdl_matmul_divide(const kdl_matmul_machine *ma
   return best;
 }
 
-/* Cycles for a launch that packs all of B before the others: threads begin and end once more, each
- * line is read and written, and then comes from another core. */
+/* Parts of K, where rows and columns make fewer groups than half of the threads: as many as give
+ * each thread one. A part has some hundred words, so that adding its sums to others costs little,
+ * and more cycles than it takes to share a launch on any machine. What was measured has no part in
+ * this: numbers of floating point depend on it. */
+static inline uint32_t kdl_matmul_depth_parts(uint32_t tile_packed, uint32_t threads, uint32_t m,
+                                              uint32_t n, uint32_t words,
+                                              const kdl_matmul_division *by) {
+  const uint32_t least_words = 256;
+  const float least_cycles = 65536, rate = kdl_matmul_tile_of(tile_packed).is_matrix ? 128 : 16;
+  float most = (float)m * (float)n * (float)words / rate / least_cycles;
+  uint32_t groups = by->rows * by->columns, parts = threads / groups;
+  parts = parts < words / least_words ? parts : words / least_words;
+  parts = (float)(parts * groups) < most ? parts : (uint32_t)(most / (float)groups);
+  return parts > 1 ? parts : 1;
+}
+
+/* Cycles for a launch that packs all of B before the others, by so many groups: threads begin and
+ * end once more, which takes `launch_ns`, each line is read and written, and then comes from
+ * another core. */
 static inline float kdl_matmul_packing_cycles(const kdl_matmul_machine *machine,
-                                              uint32_t tile_packed, uint32_t threads, uint32_t n,
-                                              uint32_t words) {
-  const float call = 2000, launch = 20000, thread = 7000; /* cycles */
-  const float own_line = 2, foreign_line = 5;             /* times what reading it takes */
+                                              uint32_t tile_packed, uint32_t threads,
+                                              uint32_t groups, uint32_t n, uint32_t words,
+                                              float launch_ns) {
+  const float call = 2000, cycles_per_ns = 3; /* all CPUs of these years: 2 to 6 */
+  const float own_line = 2, foreign_line = 5; /* times what reading it takes */
   kdl_matmul_costs costs =
       kdl_matmul_costs_of(machine, kdl_matmul_tile_of(tile_packed), n, words, 1);
   float lines = costs.b * (float)n * (float)words;
+  float turns = (float)((groups + threads - 1) / threads);
   return threads < 2 ? call + own_line * lines
-                     : launch + thread * (float)threads + foreign_line * lines / (float)threads;
+                     : call + launch_ns * cycles_per_ns +
+                           foreign_line * lines * turns / (float)(groups + !groups);
 }
 
 #if __STDC_HOSTED__

@@ -88,10 +88,11 @@ KDL_MMA_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
 
 /* Computes a block of a matrix C: C = lhs rhs, or C += lhs rhs if `adds` is not 0. Tile registers
  * are configured, cleared and stored to C, each of which takes as long as several multiplications:
- * this configures them once for all rows and columns of the block. The caller takes as many columns
- * of rhs as L2 keeps, and so many lots that L1 keeps a tile of lhs. There are functions for CPUs
- * with such registers, and generic ones; a caller uses them if the tile's steps are 16. Distances
- * are in elements:
+ * they stay configured from one block to the next. *configured is 0 before the first block, and
+ * the function's own then; a call with 0 rows follows the last block. The caller takes as many
+ * columns of rhs as L2 keeps, and so many lots that L1 keeps a tile of lhs. There are functions for
+ * CPUs with such registers, and generic ones; a caller uses them if the tile's steps are 16.
+ * Distances are in elements:
  *
  *     lhs   tiles of 32 rows, lhs_tile apart; in a tile, rows are lhs_row, step blocks of 16 words
  *           lhs_lot apart, in a last tile of fewer rows lhs_last_lot: packed, or the matrix itself
@@ -104,7 +105,8 @@ KDL_MMA_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
 #define KDL_MMA_BLOCK_PARAMETERS(element_type, acc_type)                                           \
   const element_type *lhs, int64_t lhs_row, int64_t lhs_lot, int64_t lhs_last_lot,                 \
       int64_t lhs_tile, const element_type *rhs, int64_t rhs_words, int64_t rhs_first,             \
-      acc_type *c, int64_t c_row, int32_t adds, int32_t rows, int32_t columns, int32_t lots
+      acc_type *c, int64_t c_row, int32_t adds, int32_t rows, int32_t columns, int32_t lots,       \
+      int32_t *configured
 
 KDL_MMA_UKERNEL void kdl_uk_mma_f32_bf16_block(KDL_MMA_BLOCK_PARAMETERS(kdl_bf16, float));
 KDL_MMA_UKERNEL void kdl_uk_mma_s32_s8_block(KDL_MMA_BLOCK_PARAMETERS(int8_t, int32_t));

@@ -235,3 +235,22 @@ def test_masked_arrays_are_refused():
     for call in (lambda: kdl.matmul(masked, a), lambda: kdl.matmul(a, masked), lambda: kdl.PackedMatrix(masked)):
         with pytest.raises(TypeError, match="matmul: found a masked array"):
             call()
+
+
+# Few rows and columns and a long K, which is divided among two threads.
+DIVIDED = """
+import hashlib, kdl, numpy as np
+random = np.random.default_rng(2)
+for name in ("int8", "float32"):
+    a, b = (random.integers(-128, 128, shape).astype(name) / (1 if name == "int8" else 7) for shape in ((12, 300000), (300000, 20)))
+    print(*(hashlib.sha256(kdl.matmul(a.astype(name), b.astype(name), threads=n).tobytes()).hexdigest() for n in (1, 2)))
+"""
+
+
+@pytest.mark.skipif(kdl.device("host").units < 2, reason="one CPU")
+@pytest.mark.parametrize("whole_k", ["0", "1"])
+def test_threads_change_no_integers_and_no_other_numbers_with_a_whole_k(whole_k):
+    done = subprocess.run([sys.executable, "-c", DIVIDED], capture_output=True, text=True, check=True,
+                          env=dict(os.environ, KDL_HOST_THREADS="2", KDL_MATMUL_WHOLE_K=whole_k))
+    integers, floats = (len(set(line.split())) for line in done.stdout.splitlines())
+    assert (integers, floats) == (1, 1 if whole_k == "1" else 2)

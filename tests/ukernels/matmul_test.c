@@ -29,7 +29,7 @@ static const char *const type_names[] = {"f32_bf16", "s32_s8", "f32_f32", "f32_f
 static const size_t element_sizes[] = {2, 1, 4, 2};
 
 static number_type type;
-static const kdl_host_kernel *pack, *multiply, *plain;
+static const kdl_host_kernel *pack, *multiply, *plain, *sum;
 
 static void die(const char *what, const char *more) {
   fprintf(stderr, "matmul_test: %s%s\n", what, more);
@@ -105,22 +105,22 @@ static void put_result(void *c, ptrdiff_t at, double value) {
 /* -------------------------------------------------------------------------------------------- */
 /* Launching                                                                                    */
 
-static void launch(const kdl_host_kernel *kernel, uint32_t x, uint32_t y, uint32_t more_memory,
-                   const void *const *args) {
+static void launch(const kdl_host_kernel *kernel, uint32_t x, uint32_t y, uint32_t z,
+                   uint32_t more_memory, const void *const *args) {
   kdl_host_group group = {.size = sizeof group,
-                          .group_count = {x, y, 1},
+                          .group_count = {x, y, z},
                           .block = {1, 1, 1},
                           .tile = {1, 1, 1},
                           .shared_size = kernel->shared + more_memory};
   group.shared = group.shared_size ? allocate(group.shared_size) : NULL;
   if (group.shared)
     memset(group.shared, 0xa5, group.shared_size);
-  for (uint32_t j = 0; j < y; ++j)
-    for (uint32_t i = 0; i < x; ++i) {
-      group.group[0] = i;
-      group.group[1] = j;
-      kernel->run(&group, args);
-    }
+  for (uint32_t i = 0; i < x * y * z; ++i) {
+    group.group[0] = i % x;
+    group.group[1] = i / x % y;
+    group.group[2] = i / x / y;
+    kernel->run(&group, args);
+  }
   free(group.shared);
 }
 
@@ -231,16 +231,17 @@ static int compare_division(const problem *p, layout c, const kdl_host_kernel *k
   static const uint32_t divisions[][3] = {{3, 2, 0}, {7, 1, 32}, {1, 5, 128}};
   size_t size = c.count * 4;
   void *expected = allocate(size);
-  const void *others[13];
+  const void *others[14];
   int wrong = 0;
   memcpy(expected, c_memory, size);
   for (size_t i = 0; i < sizeof divisions / sizeof *divisions && !wrong; ++i) {
-    memcpy(others, args, (kernel == multiply ? 12 : 13) * sizeof *others);
-    if (kernel == multiply && p->m > 4)
-      others[11] = &divisions[i][2];
+    int last = kernel == multiply ? 11 : 13;
+    memcpy(others, args, (size_t)(last + 1) * sizeof *others);
+    if (p->m > 4)
+      others[last] = &divisions[i][2];
     for (size_t at = 0; at < c.count; ++at)
       put_result(c_memory, (ptrdiff_t)at, before[at]);
-    launch(kernel, divisions[i][0], divisions[i][1], p->more_memory, others);
+    launch(kernel, divisions[i][0], divisions[i][1], 1, p->more_memory, others);
     wrong = memcmp(expected, c_memory, size) != 0;
     if (wrong)
       fprintf(stderr, "%ux%ux%u: other bits with %ux%u groups and blocks of %u words\n", p->m, p->n,
@@ -248,6 +249,26 @@ static int compare_division(const problem *p, layout c, const kdl_host_kernel *k
   }
   free(expected);
   return wrong;
+}
+
+/* K in parts, the last of which may have none of it. Integers are the same numbers, whatever the
+ * parts. */
+static void run_divided(const problem *p, const void *const *plain_args) {
+  enum { parts = 3 };
+  const int64_t row_stride = p->n, column_stride = 1;
+  const uint32_t count = parts, accumulate = 0;
+  void *sums = allocate((size_t)parts * p->m * p->n * 4 + 1);
+  const void *args[14];
+  memcpy(args, plain_args, sizeof args);
+  args[6] = &sums;
+  args[7] = &row_stride;
+  args[8] = &column_stride;
+  args[12] = &accumulate;
+  launch(plain, p->groups[0], p->groups[1], parts, p->more_memory, args);
+  const void *sum_args[] = {&sums,         &count, plain_args[6], plain_args[7],
+                            plain_args[8], &p->m,  &p->n,         plain_args[12]};
+  launch(sum, p->groups[0] + 1, 1, 1, 0, sum_args);
+  free(sums);
 }
 
 static int try(const problem *p) {
@@ -272,18 +293,18 @@ static int try(const problem *p) {
                         &c_first, &c.row_stride, &c.column_stride, &p->m,
                         &p->n,    &p->k,         &accumulate,      &p->depth};
   const void *plain_args[] = {
-      &a_first,   &a.row_stride, &a.column_stride, &b_first, &b.row_stride, &b.column_stride,
-      &c_first,   &c.row_stride, &c.column_stride, &p->m,    &p->n,         &p->k,
-      &accumulate};
-  launch(pack, p->groups[0], 1, 0, pack_args);
-  launch(multiply, p->groups[0], p->groups[1], p->more_memory, args);
+      &a_first,    &a.row_stride, &a.column_stride, &b_first, &b.row_stride, &b.column_stride,
+      &c_first,    &c.row_stride, &c.column_stride, &p->m,    &p->n,         &p->k,
+      &accumulate, &p->depth};
+  launch(pack, p->groups[0], 1, 1, 0, pack_args);
+  launch(multiply, p->groups[0], p->groups[1], 1, p->more_memory, args);
   int wrong =
       compare(p, c, c_memory, before, a_values, b_values) || compare_gaps(p, c, c_memory, before);
   if (!wrong && !p->exact)
     wrong = compare_division(p, c, multiply, args, c_memory, before);
   for (size_t at = 0; at < c.count; ++at)
     put_result(c_memory, (ptrdiff_t)at, before[at]);
-  launch(plain, p->groups[0], p->groups[1], p->more_memory, plain_args);
+  launch(plain, p->groups[0], p->groups[1], 1, p->more_memory, plain_args);
   int wrong_plain =
       compare(p, c, c_memory, before, a_values, b_values) || compare_gaps(p, c, c_memory, before);
   if (!wrong_plain && !p->exact)
@@ -291,6 +312,13 @@ static int try(const problem *p) {
   if (wrong_plain)
     fprintf(stderr, "... with B as it lies\n");
   wrong = wrong || wrong_plain;
+  for (size_t at = 0; at < c.count; ++at)
+    put_result(c_memory, (ptrdiff_t)at, before[at]);
+  run_divided(p, plain_args);
+  if (compare(p, c, c_memory, before, a_values, b_values) || compare_gaps(p, c, c_memory, before)) {
+    fprintf(stderr, "... with K in parts\n");
+    wrong = 1;
+  }
   free(a_memory), free(b_memory), free(c_memory), free(packed);
   free(a_values), free(b_values), free(before);
   return wrong;
@@ -361,6 +389,7 @@ int main(int argc, char **argv) {
   pack = symbol(image, "kdl_matmul_pack_");
   multiply = symbol(image, "kdl_matmul_");
   plain = symbol(image, "kdl_matmul_plain_");
+  sum = symbol(image, "kdl_matmul_sum_");
 
   int wrong = 0, tried = 0, few = argc == 4 && !strcmp(argv[3], "--few");
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)

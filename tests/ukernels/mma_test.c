@@ -162,6 +162,7 @@ static int64_t place_in_rhs(const block *b, int32_t column, int32_t k) {
 }
 
 static int check_block(const block *b) {
+  int32_t configured = 0;
   int32_t k_size = b->lots * kdl_mma_steps * values;
   size_t lhs_count = (size_t)place_in_lhs(b, b->rows - 1, k_size) + guard;
   size_t vectors = (size_t)(b->columns + kdl_mma_columns - 1) / kdl_mma_columns;
@@ -187,7 +188,8 @@ static int check_block(const block *b) {
       *to = (b->adds ? *to : 0) + (result)sum;
     }
   KDL_MMA_BLOCK_NAME(lhs, b->lhs_row, b->lhs_lot, b->lhs_last_lot, b->lhs_tile, rhs, b->rhs_words,
-                     b->rhs_first, c, b->c_row, b->adds, b->rows, b->columns, b->lots);
+                     b->rhs_first, c, b->c_row, b->adds, b->rows, b->columns, b->lots, &configured);
+  KDL_MMA_BLOCK_NAME(NULL, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, &configured);
   int wrong = memcmp(c, expected, c_count * sizeof *c) != 0;
   if (wrong)
     fprintf(stderr, "block of %dx%d, %d lots, rows %d apart%s: differs\n", b->rows, b->columns,

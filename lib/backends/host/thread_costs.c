@@ -2,6 +2,8 @@
 /* What sharing a launch costs, as it was measured in recent launches. */
 #include "lib/backends/host/threads.h"
 
+#include <kdl/launch.h>
+
 #include <stdatomic.h>
 
 enum {
@@ -81,4 +83,10 @@ void kdl_host_costs_lower(void) {
   lower_ns(&known.begin_ns[true], first_asleep_ns);
   lower_ns(&known.offer_ns[false], first_awake_ns / 10);
   lower_ns(&known.offer_ns[true], first_asleep_ns / 10);
+}
+
+uint32_t kdl_host_launch_ns(uint32_t threads) {
+  unsigned total = kdl_host_thread_limits_get()->total;
+  kdl_host_costs costs = kdl_host_costs_get();
+  return (uint32_t)kdl_host_sharing_ns(&costs, 0, threads < total ? threads : total);
 }

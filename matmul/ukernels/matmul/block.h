@@ -40,14 +40,23 @@ static __attribute__((noinline)) void run_tile_block(const macro_kernel *s, int3
                         lot_distance, last_lot_distance, tile_distance,
                         s->b + (ptrdiff_t)column * s->b_words * values, s->b_words, s->b_first_word,
                         apart ? whole : to, apart ? panel : s->c_shape.row_stride, s->params.adds,
-                        here, width, s->params.depth / steps);
+                        here, width, s->params.depth / steps, s->configured);
       if (apart)
         scatter_c(to, s->c_shape, whole, panel, here, width);
     }
 }
+
+/* After the last block. */
+INLINE void end_blocks(int32_t *configured) {
+  if (has_blocks())
+    microkernel_block(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, configured);
+}
 #else
 static void run_tile_block(const macro_kernel *s, int32_t tile, int32_t end) {
   (void)s, (void)tile, (void)end;
+}
+INLINE void end_blocks(int32_t *configured) {
+  (void)configured;
 }
 #endif
 

@@ -16,5 +16,6 @@ enum { values = 2, has_bias = 0, lhs_is_a = 1 };
 #define matmul_name kdl_matmul_f32_bf16
 #define plain_name kdl_matmul_plain_f32_bf16
 #define pack_name kdl_matmul_pack_f32_bf16
+#define sum_name kdl_matmul_sum_f32_bf16
 #define tile_name kdl_matmul_tile_f32_bf16
 #include "matmul.h"

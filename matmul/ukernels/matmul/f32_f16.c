@@ -13,6 +13,7 @@ enum { values = 1, has_bias = 0, lhs_is_a = 0 };
 #define matmul_name kdl_matmul_f32_f16
 #define plain_name kdl_matmul_plain_f32_f16
 #define pack_name kdl_matmul_pack_f32_f16
+#define sum_name kdl_matmul_sum_f32_f16
 #define tile_name kdl_matmul_tile_f32_f16
 
 /* kdl_mma_f16_value of 16 numbers. */

@@ -14,5 +14,6 @@ enum { values = 1, has_bias = 0, lhs_is_a = 1 };
 #define matmul_name kdl_matmul_f32_f32
 #define plain_name kdl_matmul_plain_f32_f32
 #define pack_name kdl_matmul_pack_f32_f32
+#define sum_name kdl_matmul_sum_f32_f32
 #define tile_name kdl_matmul_tile_f32_f32
 #include "matmul.h"

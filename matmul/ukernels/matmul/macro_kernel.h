@@ -32,6 +32,7 @@ typedef struct macro_kernel {
   int in_place;        /* A is not packed, except for a tile that packs B */
   lhs_element *packed; /* the tiles of A from first_tile on */
   size_t kept_size;    /* bytes for them */
+  int32_t *configured; /* of the microkernel: in blocks */
   int32_t first_tile;
   rhs_element *b;                /* packed, or the memory that the first tile packs it into */
   result *bias;                  /* NULL: none */
@@ -130,6 +131,21 @@ INLINE void macro_kernel_prepare_panel(macro_kernel *s, tile_args *at, int32_t c
                  s->source_shape, depth - word, left - word * values, at->width);
 }
 
+/* Packed B that is used for few rows, though for more than two tiles: each tile fetches a part of
+ * the next panel. The first would wait for it otherwise, and memory for the others. Words of
+ * several values are multiplied before it comes, with and without that. */
+INLINE void macro_kernel_fetch(const macro_kernel *s, tile_args *at, int32_t tile, int32_t column) {
+  enum { few_rows = 64 };
+  const int32_t panel = tile_vectors() * columns, parts = s->tiles.parts;
+  const int32_t lines = steps * panel * values * (int32_t)sizeof(rhs_element) / line_bytes;
+  const int32_t first = lines * tile / parts;
+  const char *next = (const char *)(at->rhs + (ptrdiff_t)panel * s->b_words * values);
+  if (values > 1 || s->source || s->rows > few_rows || parts < 3 || column + panel >= s->width)
+    return;
+  at->fetched = next + first * line_bytes;
+  at->fetched_lines = lines * (tile + 1) / parts - first;
+}
+
 INLINE void macro_kernel_tile(macro_kernel *s, int32_t tile, int32_t column) {
   int32_t width = min_i32(tile_vectors() * columns, s->width - column);
   int32_t vectors = (width + columns - 1) / columns,
@@ -147,6 +163,7 @@ INLINE void macro_kernel_tile(macro_kernel *s, int32_t tile, int32_t column) {
     macro_kernel_prepare_panel(s, &at, column);
     f = &s->packing_params;
   }
+  macro_kernel_fetch(s, &at, tile, column);
   if (s->c_shape.column_stride == 1)
     run_tile(f, &at);
   else

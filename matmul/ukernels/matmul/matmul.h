@@ -9,7 +9,7 @@
  *     values                                         of K in a word
  *     microkernel, microkernel_tile                  <kdl/mma.h>
  *     microkernel_block                              where there is one for these types
- *     pack_name, matmul_name, plain_name, tile_name  of the kernels
+ *     pack_name, matmul_name, plain_name, sum_name, tile_name  of the kernels
  *     matmul_type                                    as <kdl/matmul.h> names it
  *     lhs_of(element), lhs_line(16 words' elements)  packed left elements
  *     has_bias, bias_of(sum)                         where sums start
@@ -25,7 +25,8 @@
  *             the microkernel                        (in registers)
  *
  * A launch's groups divide C among them: group_count[0] parts of its rows, group_count[1] parts of
- * its columns, whatever the numbers are.
+ * its columns, whatever the numbers are. With unpacked B, group_count[2] parts of K have each a
+ * matrix of sums of their own, one behind the other, which a second launch adds up.
  *
  * A matrix B of few columns would fill a vector to a small part. It is the left operand then:
  * C' = B' A', see narrow_run.
@@ -104,7 +105,7 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
        (int64_t, a_column_stride), (const void *, b), (result *, c), (int64_t, c_row_stride),
        (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n), (uint32_t, k),
        (uint32_t, accumulate), (uint32_t, block_depth)) {
-  int32_t words = k_words(k), most = block_words(block_depth);
+  int32_t words = k_words(k), most = block_words(block_depth), configured = 0;
   parts in = packed_parts_of(b, n, words);
   region of = group_region(kdl_group, m, (uint32_t)in.wide);
   matrix a_shape = {a_row_stride, a_column_stride}, c_shape = {c_row_stride, c_column_stride};
@@ -127,7 +128,8 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
                     .streams = m <= stream_rows,
                     .values_of_k = (int32_t)k,
                     .b_words = words,
-                    .packed = kdl_group->shared};
+                    .packed = kdl_group->shared,
+                    .configured = &configured};
   s.in_place = can_be_in_place(&s, words, most);
   do {
     int32_t depth = min_i32(most, words - s.first_word);
@@ -136,11 +138,12 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
     s.first_word += depth;
     s.bias = 0;
   } while (s.first_word < words);
+  end_blocks(&configured);
 }
 
 /* Blocks with unpacked B: as many columns, and as much of K, at a time as fit in `size` bytes. */
 static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t words,
-                         int accumulate, size_t size) {
+                         int32_t most_words, int accumulate, size_t size) {
   enum { least_words = 64 };
   int32_t panel = tile_vectors() * columns, end = s.width;
   int32_t at_once = (int32_t)(size / (least_words * 4)) / panel * panel;
@@ -152,6 +155,7 @@ static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t
     int32_t most = (int32_t)(size / 4) /
                    (vectors * columns > tile_rows() ? vectors * columns : tile_rows()) / steps *
                    steps;
+    most = min_i32(most, most_words);
     s.in_place = can_be_in_place(&s, words, most);
     s.first_word = 0;
     do {
@@ -196,13 +200,20 @@ static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumu
   } while (s->first_word < words);
 }
 
-/* With unpacked B: half of the group memory is for A, half for B. */
+/* With unpacked B: half of the group memory is for A, half for B. Where K is divided, C is the
+ * first matrix of sums. */
 KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_stride),
        (int64_t, a_column_stride), (const element *, b), (int64_t, b_row_stride),
        (int64_t, b_column_stride), (result *, c), (int64_t, c_row_stride),
        (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n), (uint32_t, k),
-       (uint32_t, accumulate)) {
+       (uint32_t, accumulate), (uint32_t, block_depth)) {
   region of = group_region(kdl_group, m, n);
+  kdl_matmul_span along =
+      kdl_matmul_part(k, steps * values, kdl_group->group[2], kdl_group->group_count[2]);
+  a += along.first * a_column_stride;
+  b += along.first * b_row_stride;
+  c += (ptrdiff_t)kdl_group->group[2] * m * c_row_stride;
+  k = along.end - along.first;
   int32_t words = k_words(k), panel = tile_vectors() * columns;
   size_t half = kdl_group->shared_size / 2 / 64 * 64;
   matrix b_shape = {b_row_stride, b_column_stride};
@@ -219,7 +230,10 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
   if (all.rows <= 0 || all.width <= 0)
     return;
   if (has_blocks()) {
-    plain_blocks(all, b, b_shape, words, accumulate != 0, half);
+    int32_t configured = 0;
+    all.configured = &configured;
+    plain_blocks(all, b, b_shape, words, block_words(block_depth), accumulate != 0, half);
+    end_blocks(&configured);
     return;
   }
   all.source = b;
@@ -237,6 +251,22 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
     s.c += row * c_row_stride;
     s.rows = min_i32(at_once, all.rows - row);
     plain_tiles(&s, words, most, accumulate != 0, half);
+  }
+}
+
+/* Adds up the sums that parts of K have, one part after the other; a group has some of C. */
+KERNEL(sum_name, (1, 1, 1), (1, 1, 1), (const result *, sums), (uint32_t, parts), (result *, c),
+       (int64_t, c_row_stride), (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n),
+       (uint32_t, accumulate)) {
+  uint32_t size = m * n;
+  kdl_matmul_span of =
+      kdl_matmul_part(size, columns, kdl_group->group[0], kdl_group->group_count[0]);
+  for (uint32_t at = of.first; at < of.end; ++at) {
+    result *to = c + at / n * c_row_stride + at % n * c_column_stride;
+    result sum = accumulate ? *to : 0;
+    for (uint32_t part = 0; part < parts; ++part)
+      sum += sums[(size_t)part * size + at];
+    *to = sum;
   }
 }
 
@@ -307,7 +337,7 @@ PART(plain_name)(const element *a, int64_t a_row_stride, int64_t a_column_stride
                  uint32_t part, uint32_t parts, uint32_t by_rows, void *memory, uint32_t size) {
   kdl_host_group group = group_of(part, parts, by_rows, memory, size);
   GROUP(plain_name)(&group, a, a_row_stride, a_column_stride, b, b_row_stride, b_column_stride, c,
-                    c_row_stride, c_column_stride, m, n, k, accumulate);
+                    c_row_stride, c_column_stride, m, n, k, accumulate, 0);
 }
 
 /* Sizes that are known when the program runs: what <kdl/matmul.h> decides of a product is decided
@@ -345,7 +375,7 @@ HIDDEN void DYNAMIC(matmul_name, part)(const element *a, int64_t a_row_stride,
   kdl_host_group group = group_of(part, grid.grid[!by_rows], by_rows, memory, size);
   if (kdl_matmul_fuses_packing(&matmul, m, n, k))
     GROUP(plain_name)(&group, a, a_row_stride, a_column_stride, b, b_row_stride, b_column_stride, c,
-                      c_row_stride, c_column_stride, m, n, k, accumulate);
+                      c_row_stride, c_column_stride, m, n, k, accumulate, 0);
   else
     GROUP(matmul_name)(&group, a, a_row_stride, a_column_stride, packed, c, c_row_stride,
                        c_column_stride, m, n, k, accumulate, 0);

@@ -21,5 +21,6 @@ enum { values = 4 };
 #define matmul_name kdl_matmul_s32_s8
 #define plain_name kdl_matmul_plain_s32_s8
 #define pack_name kdl_matmul_pack_s32_s8
+#define sum_name kdl_matmul_sum_s32_s8
 #define tile_name kdl_matmul_tile_s32_s8
 #include "matmul.h"

@@ -12,7 +12,7 @@
 
 typedef result fragment __attribute__((ext_vector_type(16), aligned(4)));
 
-enum { max_rows = 16, max_vectors = 2 };
+enum { max_rows = 16, max_vectors = 2, line_bytes = 64 };
 
 /* Before loops over sums, which are registers only if each is named by a constant. */
 #ifndef UNROLLED
@@ -69,7 +69,9 @@ typedef struct tile_args {
   const element *source; /* B as it lies, if it is not packed before */
   result *bias;          /* what sums start from; NULL: zero */
   result *c;
-  int32_t rows, width; /* width: in columns of C, of which the last vector may lack some */
+  int32_t rows, width;   /* width: in columns of C, of which the last vector may lack some */
+  const char *fetched;   /* lines of packed B that come later; NULL: none */
+  int32_t fetched_lines; /* with each step block */
 
   /* Row 0 is no row of C: a row of zeros gives the bias, which is put down. */
   int has_bias_row;
@@ -153,6 +155,20 @@ INLINE void multiply_streams(const tile_params *f, const tile_args *at, fragment
                 f->step_blocks - done, rows, vectors, steps);
 }
 
+/* With few rows, memory would be idle while a panel is multiplied: what comes next is fetched. */
+INLINE void multiply_fetching(const tile_params *f, const tile_args *at, fragment *sums,
+                              int32_t rows, int32_t vectors) {
+  const ptrdiff_t lhs_lot = steps * rows * values, rhs_lot = steps * vectors * columns * values;
+  const char *fetched = at->fetched;
+  _Pragma("clang loop unroll(disable)") for (int32_t lot = 0; lot < f->step_blocks; ++lot) {
+    _Pragma("clang loop unroll(disable)") for (int32_t line = 0; line < at->fetched_lines; ++line)
+        __builtin_prefetch(fetched + line * line_bytes, 0, 2);
+    fetched += rhs_lot * (ptrdiff_t)sizeof(rhs_element);
+    microkernel(at->lhs, lot * lhs_lot, at->rhs, lot * rhs_lot, (result *)sums, 0, 1, rows, vectors,
+                steps);
+  }
+}
+
 INLINE void multiply(const tile_params *f, const tile_args *at, fragment *sums, int32_t rows,
                      int32_t vectors) {
   int32_t whole = f->step_blocks * steps;
@@ -167,6 +183,8 @@ INLINE void multiply(const tile_params *f, const tile_args *at, fragment *sums, 
     rest = f->tail_offset;
   } else if (f->step_blocks && rows <= stream_rows && f->streams) {
     multiply_streams(f, at, sums, rows, vectors);
+  } else if (f->step_blocks && packs_rhs && at->fetched) {
+    multiply_fetching(f, at, sums, rows, vectors);
   } else if (f->step_blocks) {
     microkernel(at->lhs, 0, at->rhs, 0, (result *)sums, 0, f->step_blocks, rows, vectors, steps);
   }

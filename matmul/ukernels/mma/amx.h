@@ -49,7 +49,19 @@ typedef struct amx_tile {
   ptrdiff_t c_row;
   int32_t lots;
   int adds;
+  ptrdiff_t ahead;  /* bytes by which rhs is fetched before it is loaded; 0: it is not */
+  const char *next; /* C of the next tile; NULL: there is none */
 } amx_tile;
+
+/* Some rows of C of the next tile with each step block: those that are in pages of their own are
+ * not fetched by the CPU itself. */
+INLINE void amx_fetch_next(const amx_tile *at, int32_t lot) {
+  const int32_t first = lot * amx_both / at->lots, end = (lot + 1) * amx_both / at->lots;
+  for (int32_t row = first; at->next && row < end; ++row) {
+    __builtin_prefetch(at->next + row * at->c_row, 1, 2);
+    __builtin_prefetch(at->next + row * at->c_row + amx_bytes, 1, 2);
+  }
+}
 
 /* Constants. A right operand that streams is not needed from L1 again, and leaves its place there
  * to the left one. */
@@ -90,6 +102,9 @@ INLINE void amx_add_products(const amx_tile *at, amx_form form) {
   for (int32_t lot = 1; lot < at->lots; ++lot) {
     lhs += at->lhs_lot;
     rhs += amx_rows * step;
+    for (ptrdiff_t line = 0; at->ahead && line < amx_rows * step; line += amx_bytes)
+      __builtin_prefetch(rhs + at->ahead + line, 0, 2);
+    amx_fetch_next(at, lot - 1);
     multiply(0, 4, 6);
     if (form.two_vectors)
       multiply(1, 4, 7);

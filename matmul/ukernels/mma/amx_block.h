@@ -10,6 +10,11 @@
 
 enum { amx_panel = 2 * kdl_mma_columns };
 
+/* A right operand that is used for one tile of rows comes from memory: it is fetched so far ahead,
+ * in the next page, where the CPU does not look by itself. Half a tile does not wait for it. Rows
+ * of C that are further apart are in pages of their own, too. */
+enum { amx_page = 4096 };
+
 /* In bytes; rhs_words and rhs_first in vectors. */
 typedef struct amx_block {
   const char *lhs, *rhs;
@@ -34,7 +39,8 @@ INLINE amx_tile amx_tile_of(const amx_block *in, int32_t row, int32_t column) {
                     .c = in->c + row * in->c_row + (ptrdiff_t)column * 4,
                     .c_row = in->c_row,
                     .lots = in->lots,
-                    .adds = in->adds};
+                    .adds = in->adds,
+                    .ahead = in->rows > amx_rows && in->rows <= amx_both ? amx_page : 0};
 }
 
 /* Sums on their way from or to a matrix that has no place for a whole tile of them. */
@@ -94,7 +100,9 @@ INLINE void amx_tile_run(const amx_block *in, int32_t *configured, int32_t row, 
   const int in_part = columns % kdl_mma_columns != 0;
   const amx_tile to = amx_tile_of(in, row, column);
   amx_buffer buffer;
-  const amx_tile at = in_part ? amx_borrow(to, &buffer, rows, columns) : to;
+  amx_tile at = in_part ? amx_borrow(to, &buffer, rows, columns) : to;
+  if (in->c_row > amx_page && rows == amx_both && in->columns - column >= 2 * amx_panel)
+    at.next = to.c + amx_buffer_row;
   if (rows != *configured)
     amx_configure(*configured = rows);
   amx_fetch(in, row, column);
@@ -140,17 +148,23 @@ INLINE void amx_vector_run(const amx_block *in, int32_t row) {
 }
 
 /* A tile of the left operand is in L1 for all of the right one, which L2 keeps. */
-INLINE void amx_block_run(const amx_block *in) {
-  int32_t row = 0, configured = 0;
+INLINE void amx_block_run(const amx_block *in, int32_t *configured) {
+  int32_t row = 0;
   if (in->columns <= kdl_mma_columns && in->rows >= 2 * amx_both) {
-    amx_configure(configured = amx_both);
+    if (*configured != amx_both)
+      amx_configure(*configured = amx_both);
     for (; row + 2 * amx_both <= in->rows; row += 2 * amx_both)
       amx_vector_run(in, row);
   }
   for (; row < in->rows; row += amx_both)
     for (int32_t column = 0; column < in->columns; column += amx_panel)
-      amx_tile_run(in, &configured, row, column);
-  _tile_release();
+      amx_tile_run(in, configured, row, column);
+}
+
+INLINE void amx_block_end(int32_t *configured) {
+  if (*configured)
+    _tile_release();
+  *configured = 0;
 }
 
 #define KDL_MMA_AMX_BLOCK(name, element_type, acc_type)                                            \
@@ -170,7 +184,10 @@ INLINE void amx_block_run(const amx_block *in) {
                           .columns = columns,                                                      \
                           .lots = lots,                                                            \
                           .adds = adds};                                                           \
-    amx_block_run(&in);                                                                            \
+    if (rows)                                                                                      \
+      amx_block_run(&in, configured);                                                              \
+    else                                                                                           \
+      amx_block_end(configured);                                                                   \
   }
 
 #endif

@@ -8,6 +8,7 @@
 #define KDL_MMA_BLOCK(name, element_type, acc_type, values, value_of)                              \
   void name(KDL_MMA_BLOCK_PARAMETERS(element_type, acc_type)) {                                    \
     enum { panel = kdl_mma_block_vectors * kdl_mma_columns, height = kdl_mma_block_rows };         \
+    (void)configured;                                                                              \
     for (int32_t row = 0; row < rows; ++row)                                                       \
       for (int32_t column = 0; column < columns; ++column) {                                       \
         const int32_t first = column / panel * panel, in_panel = column - first;                   \

@@ -72,6 +72,13 @@ static void tiles_fit_l1(void **state) {
     }
 }
 
+/* Where a launch more takes 10 us. */
+static int packs_on_demand(const kdl_matmul *matmul, uint32_t m, uint32_t n, uint32_t k) {
+  kdl_matmul_division by = kdl_matmul_divide_unpacked(matmul, m, n, k);
+  assert_true(by.rows >= 1 && by.columns >= 1 && by.depths >= 1);
+  return kdl_matmul_packs_on_demand(matmul, m, n, k, &by, 10000);
+}
+
 /* B is packed by its users while it is small or has few of them; a large one once, for all. */
 static void large_weights_are_packed_once(void **state) {
   (void)state;
@@ -84,16 +91,15 @@ static void large_weights_are_packed_once(void **state) {
                              .threads = threads,
                              .tile = on->tile,
                              .machine = on->caches};
-        kdl_matmul_division by;
-        assert_true(kdl_matmul_packs_on_demand(&matmul, 8, 4096, 4096, &by));
-        assert_true(kdl_matmul_packs_on_demand(&matmul, 128, 256, 256, &by));
-        assert_true(by.rows >= 1 && by.columns >= 1);
-        assert_false(kdl_matmul_packs_on_demand(&matmul, 8192, 8192, 8192, &by));
-        assert_false(kdl_matmul_packs_on_demand(&matmul, 100000, 8, 64, &by));
-        /* A last column that is packed as a row adds up in an order of its own, on any number of
-         * threads. */
+        assert_true(packs_on_demand(&matmul, 8, 4096, 4096));
+        assert_true(packs_on_demand(&matmul, 128, 256, 256));
+        assert_false(packs_on_demand(&matmul, 8192, 8192, 8192));
+        assert_false(packs_on_demand(&matmul, 100000, 8, 64));
+        /* A last column that is packed as a row adds up in an order of its own: whether it is does
+         * not depend on the threads. */
         if (on->tile >> 16 != 16)
-          assert_false(kdl_matmul_packs_on_demand(&matmul, 127, 129, 131, &by));
+          assert_true(packs_on_demand(&matmul, 127, 129, 131) &&
+                      !packs_on_demand(&matmul, 127, 1025, 1024));
       }
     }
 }
@@ -160,6 +166,36 @@ static void narrow_products_are_divided_by_columns(void **state) {
   }
 }
 
+/* K is divided where C is too small for the threads, unless that is switched off, and never into
+ * more sums than the scratch memory holds. */
+static void long_products_are_divided_along_k(void **state) {
+  (void)state;
+  for
+    EACH(i, machines) {
+      kdl_matmul matmul = {.type = KDL_MATMUL_F32_F32,
+                           .threads = machines[i].cores,
+                           .tile = machines[i].tile,
+                           .machine = machines[i].caches};
+      kdl_matmul_division by = kdl_matmul_divide_unpacked(&matmul, 16, 16, 10000000);
+      assert_true(by.depths > 1 && by.rows * by.columns * by.depths <= machines[i].cores);
+      assert_int_equal(kdl_matmul_divide_unpacked(&matmul, 4096, 4096, 4096).depths, 1);
+      assert_int_equal(kdl_matmul_divide_unpacked(&matmul, 16, 16, 4096).depths, 1);
+    for
+      EACH(j, shapes) {
+        const uint32_t *shape = shapes[j];
+        by = kdl_matmul_divide_unpacked(&matmul, shape[0], shape[1], shape[2]);
+        assert_true((uint64_t)by.depths * shape[0] * shape[1] * 4 <=
+                        kdl_matmul_packed_size(matmul.type, shape[1], shape[2]) ||
+                    by.depths == 1);
+      }
+    matmul.whole_k = 1;
+    assert_int_equal(kdl_matmul_divide_unpacked(&matmul, 16, 16, 10000000).depths, 1);
+    matmul.whole_k = 0;
+    matmul.threads = 1;
+    assert_int_equal(kdl_matmul_divide_unpacked(&matmul, 16, 16, 10000000).depths, 1);
+    }
+}
+
 static void write_file(const char *folder, const char *name, const char *text) {
   char path[256];
   snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -221,6 +257,7 @@ int main(void) {
       cmocka_unit_test(every_row_and_column_is_in_one_group),
       cmocka_unit_test(groups_follow_the_threads),
       cmocka_unit_test(narrow_products_are_divided_by_columns),
+      cmocka_unit_test(long_products_are_divided_along_k),
       cmocka_unit_test(caches_are_read_as_linux_describes_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,6 +204,7 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_variants, kdl_variants(a[0], a[1], VISIT(a[2], visit_image), a[3]), "nnno", lib, name,     \
     lib, lib)                                                                                      \
   X(kdl_host_thread_count, given(kdl_host_thread_count()), "", NULL)                               \
+  X(kdl_host_launch_ns, DONE(kdl_host_launch_ns(0)), "", NULL)                                     \
   X(kdl_host_limit_threads, DONE(kdl_host_limit_threads(0)), "", NULL)                             \
   X(kdl_host_parallel, kdl_host_parallel(1, VISIT(a[0], visit_number), a[1]), "no", lib, lib)      \
   X(kdl_sym, kdl_sym(a[0], a[1], a[2], a[3], a[4]), "gnnon", lib, device, name, &select_opts,      \

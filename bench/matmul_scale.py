@@ -48,7 +48,12 @@ def numbers(kind, count):
         pattern = b"".join(pattern[at + 2:at + 4] for at in range(0, len(pattern), 4))
     size = count * len(pattern) // few
     memory = (ctypes.c_char * size)()
-    memory[:] = (pattern * (size // len(pattern) + 1))[:size]
+    done = min(size, len(pattern))
+    memory[:done] = pattern[:done]
+    while done < size:
+        more = min(done, size - done)
+        ctypes.memmove(ctypes.byref(memory, done), memory, more)
+        done += more
     return memory
 
 
@@ -134,16 +139,22 @@ class Worker:
         loop, library = arguments.before.split(",") if name == "before" else (arguments.loop, arguments.library)
         kind = "torch" if name == "torch" else "kdl"
         environment = dict(os.environ, KDL_HOST_THREADS=count, OMP_NUM_THREADS=count, MKL_NUM_THREADS=count)
-        self.process = subprocess.Popen([sys.executable, __file__, f"--worker={kind}", f"--worker-threads={count}",
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), f"--worker={kind}", f"--worker-threads={count}",
                                          f"--loop={loop}", f"--library={library}"], env=environment,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "ready\n"
 
+    def send(self, *words):
+        print(*words, file=self.process.stdin, flush=True)
+
+    def answer(self):
+        return self.process.stdout.readline().split() or None
+
     def ask(self, *words):
         """The answer to one request, as words; None where the process has died."""
         try:
-            print(*words, file=self.process.stdin, flush=True)
-            return self.process.stdout.readline().split() or None
+            self.send(*words)
+            return self.answer()
         except BrokenPipeError:
             return None
 

@@ -4,7 +4,10 @@
  */
 #include "tile.h"
 
-enum { small_b = 1 << 18 }; /* bytes of B that stay in L2 while all of A is multiplied with them */
+enum {
+  small_b = 1 << 18, /* bytes of B that stay in L2 while all of A is multiplied with them */
+  few_rows = 32,     /* for which memory takes longer than the multiplications */
+};
 
 /* Rows are divided evenly into tiles: 64 are 5 tiles of 12 or 13, not 4 of 14 and one of 8. In
  * blocks, only the last tile is smaller. */
@@ -135,12 +138,11 @@ INLINE void macro_kernel_prepare_panel(macro_kernel *s, tile_args *at, int32_t c
  * the next panel. The first would wait for it otherwise, and memory for the others. Words of
  * several values are multiplied before it comes, with and without that. */
 INLINE void macro_kernel_fetch(const macro_kernel *s, tile_args *at, int32_t tile, int32_t column) {
-  enum { few_rows = 64 };
   const int32_t panel = tile_vectors() * columns, parts = s->tiles.parts;
   const int32_t lines = steps * panel * values * (int32_t)sizeof(rhs_element) / line_bytes;
   const int32_t first = lines * tile / parts;
   const char *next = (const char *)(at->rhs + (ptrdiff_t)panel * s->b_words * values);
-  if (values > 1 || s->source || s->rows > few_rows || parts < 3 || column + panel >= s->width)
+  if (values > 1 || s->source || s->rows > 2 * few_rows || parts < 3 || column + panel >= s->width)
     return;
   at->fetched = next + first * line_bytes;
   at->fetched_lines = lines * (tile + 1) / parts - first;

@@ -176,7 +176,7 @@ static void plain_blocks(macro_kernel s, const element *b, matrix shape, int32_t
  * rows and long rows of B, strips along K are short, so that the lines that are read at a time do
  * not replace each other in the cache: the shorter the more columns there are. */
 static void plain_tiles(macro_kernel *s, int32_t words, int32_t most, int accumulate, size_t size) {
-  enum { few_rows = 32, long_rows = 4096, strip = values == 1 ? 16 : 64, strip_words = 1 << 16 };
+  enum { long_rows = 4096, strip = values == 1 ? 16 : 64, strip_words = 1 << 16 };
   enum { line = 64 / sizeof(element), panel = max_vectors * columns };
   ptrdiff_t padded = (s->width + columns - 1) / columns * columns;
   ptrdiff_t needed = padded * (words + has_bias) * values * (ptrdiff_t)sizeof(rhs_element);
@@ -242,6 +242,10 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
   /* A panel with its bias, and a tile of A in two ways, of so many words fit a half. */
   int32_t widest = panel > 2 * tile_rows() ? panel : 2 * tile_rows();
   int32_t most = min_i32((int32_t)(half / 4) / widest - 1, kdl_const_matmul_depth) / steps * steps;
+  /* B is read once for few rows, whatever the memory. */
+  int32_t whole_tiles = (all.rows + has_bias + tile_rows() - 1) / tile_rows() * tile_rows();
+  if (all.rows <= few_rows)
+    most = min_i32(most, (int32_t)(half / 4) / whole_tiles / steps * steps);
   all.in_place = can_be_in_place(&all, words, most);
   int32_t fits = (int32_t)(half / 4) / (words < most ? words + !words : most);
   int32_t at_once = all.in_place ? all.rows : fits / tile_rows() * tile_rows() - has_bias;

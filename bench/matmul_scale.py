@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """matmul_scale.py --loop=matmul_loop.so --library=kdl-matmul.offload: products over numbers of threads, next to PyTorch.
 
-libkdl and PyTorch run in processes of their own, one of each per number of threads, and take turns: a block of one, a block of the other.
+libkdl and PyTorch run in processes of their own, one of each per number of threads, on the same CPUs, and take turns: a block of one, a block of the other.
 The median of the blocks is given, in GFLOP/s (int8: GOP/s). "packed" has weights packed before, "plain" has them as they lie; PyTorch is
 given plain operands. CPUS counts those that were busy, memory that is allocated for a block included. With few rows, OF COPY is the rate at which
 packed weights are read, over that at which PyTorch copies as many bytes (read and written). matmul_loop.so is bench/python/matmul_loop.c with libkdl.a as a shared library:
@@ -132,9 +132,9 @@ def work(arguments):
 
 
 class Worker:
-    """One of the processes, for one number of threads."""
+    """One of the processes, for one number of threads. Bound, all processes have the same CPUs: virtual ones are not equally fast."""
 
-    def __init__(self, name, threads, arguments):
+    def __init__(self, name, threads, arguments, is_bound=True):
         count = str(threads)
         loop, library = arguments.before.split(",") if name == "before" else (arguments.loop, arguments.library)
         kind = "torch" if name == "torch" else "kdl"
@@ -142,6 +142,8 @@ class Worker:
         self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), f"--worker={kind}", f"--worker-threads={count}",
                                          f"--loop={loop}", f"--library={library}"], env=environment,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if is_bound:
+            os.sched_setaffinity(self.process.pid, sorted(os.sched_getaffinity(0))[:threads])
         assert self.process.stdout.readline() == "ready\n"
 
     def send(self, *words):
@@ -186,7 +188,8 @@ def measure(workers, kind, shape, arguments):
             if way in ("torch", "copy"):
                 time.sleep(0.01)  # its threads wait for more work without sleeping
 
-    return {way: tuple(statistics.median(column) for column in zip(*values)) for way, values in found.items()}
+    one = min if arguments.least else statistics.median
+    return {way: tuple(one(column) for column in zip(*values)) for way, values in found.items()}
 
 
 def geometric_mean(values):
@@ -211,12 +214,12 @@ def table(workers, kind, threads, arguments):
         print(f"{text:16} {packed:8.0f} {plain:8.0f} {peer:8.0f} {plain / peer:6.2f} {packed / peer:6.2f} "
               f"{taken.get('pack', nothing)[0] * 1e6:8.1f} {taken.get('packed', nothing)[0] * 1e6:10.1f} "
               f"{taken.get('packed', nothing)[1]:5.1f} {of_copy}{before}", flush=True)
+    for way in ("packed", "plain"):
+        if "before " + way in rows[0]:
+            print(f"geometric mean, {way} over before: {geometric_mean([row['before ' + way] / row[way] for row in rows]):.2f}", flush=True)
     if "torch" in rows[0]:
         means = {way: geometric_mean([row["torch"] / row[way] for row in rows if row["torch"] < math.inf])
                  for way in ("plain", "packed") if way in rows[0]}
-        for way in ("packed", "plain"):
-            if "before " + way in rows[0]:
-                print(f"geometric mean, {way} over before: {geometric_mean([row['before ' + way] / row[way] for row in rows]):.2f}")
         print("geometric mean, kdl / torch: " + ", ".join(f"{way} {mean:.2f}" for way, mean in means.items()), flush=True)
     return rows
 
@@ -233,6 +236,7 @@ def main():
     parser.add_argument("--block-ms", type=float, default=3)
     parser.add_argument("--peers", default="torch", help="'' for none")
     parser.add_argument("--before", help="LOOP,LIBRARY of another commit, which takes turns too")
+    parser.add_argument("--least", action="store_true", help="the least of the blocks counts, not their median: where others use the machine")
     parser.add_argument("--json")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--worker-threads", type=int, help=argparse.SUPPRESS)

@@ -33,7 +33,7 @@ def main():
     parser.add_argument("--blocks", type=int, default=7)
     parser.add_argument("--block-ms", type=float, default=50)
     arguments = parser.parse_args()
-    pair = [Worker("kdl", arguments.threads, arguments) for _ in range(2)]
+    pair = [Worker("kdl", arguments.threads, arguments, is_bound=False) for _ in range(2)]
     print(f"{arguments.shape}, packed weights, {arguments.threads} threads in each process; ms of a product\n{'TYPE':6} {'ALONE':>8} {'TOGETHER':>8} {'RATIO':>6}")
     for kind in arguments.types.split(","):
         for worker in pair:

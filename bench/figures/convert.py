@@ -46,7 +46,7 @@ def field(text, name):
 
 def matmul_scale(text, source):
     """Of bench/matmul_scale.py's results, the last whole table for each type and number of threads: kdl over PyTorch. The last two runs count."""
-    sections = [part for part in text.split("\n=== ") if "next to PyTorch" in part.splitlines()[0] or "beside PyTorch" in part.splitlines()[0]]
+    sections = [part for part in text.split("\n=== ") if "next to PyTorch" in part.splitlines()[0]]
     tables = {}
     for section in sections[-2:]:
         rows, key = [], None
@@ -55,7 +55,7 @@ def matmul_scale(text, source):
             cells = line.split()
             if head:
                 rows, key = [], (head[1], int(head[2]))
-            elif key and len(cells) >= 9 and re.fullmatch(r"\d+x\d+x\d+", cells[0]):
+            elif key and len(cells) >= 8 and re.fullmatch(r"\d+x\d+x\d+", cells[0]):
                 rows.append({"type": key[0], "threads": key[1], "shape": cells[0], "plain": float(cells[4]), "packed": float(cells[5])})
             elif key and line.startswith("geometric mean"):
                 tables[key] = rows
@@ -67,5 +67,5 @@ CONVERTED = {
     "matmul-2026-11-15.json": (matmul, "matmul-2026-11-15.txt"),
     "matmul-xeon-2026-11-15.json": (matmul, "matmul-xeon-2026-11-15.txt"),
     "thin-2026-11-16.json": (thin, "thin-2026-11-16.txt"),
-    "matmul-scale-xeon16-2026-11-17.json": (matmul_scale, "matmul-scale-xeon16-2026-11-17.txt"),
+    "matmul-scale-xeon16-2026-11-18.json": (matmul_scale, "matmul-scale-xeon16-2026-11-18.txt"),
 }

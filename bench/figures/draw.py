@@ -84,7 +84,7 @@ DRAWN = {
     "launch-distribution": (charts.distribution, (H200,)),
     "replay-graph": (charts.sequence, ("sequence-h200-2026-11-17.json",)),
     "matmul": (charts.matmul, ("matmul-2026-11-15.json", "matmul-xeon-2026-11-15.json")),
-    "matmul-threads": (charts.matmul_threads, ("matmul-scale-xeon16-2026-11-17.json",)),
+    "matmul-threads": (charts.matmul_threads, ("matmul-scale-xeon16-2026-11-18.json",)),
     "gpu-matmul": (charts.gpu_matmul, ("gpu-matmul-h200-2026-11-18.json",)),
     "threads": (charts.threads, ("scale-threads-xeon16-2026-11-17.json",)),
     "thin": (charts.thin, ("thin-2026-11-16.json",)),

@@ -87,7 +87,7 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
 /* ------------------------------------------------------------------------------------------ */
 /* Packing                                                                                      */
 
-enum { key_count = 10 }; /* without those of kernels */
+enum { key_count = 11 }; /* without those of kernels */
 
 typedef struct {
   kdl_pair *items;
@@ -197,6 +197,8 @@ static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
     add_pair(&pairs, "arch", target->arch);
   if (job->kind == KDL_IMAGE_PTX)
     add_pair(&pairs, "min_sm", xarena_format(arena, "%u", target->capability));
+  if (target->family == CC_PORTABLE)
+    add_pair(&pairs, KDL_PORTABLE_KEY, KDL_PORTABLE_VERSION);
   if (target->family == CC_OPENCL) {
     add_pair(&pairs, "kdl.kind", "cl");
     add_pair(&pairs, "kdl.cl_std", CC_OPENCL_VERSION);

@@ -13,7 +13,6 @@
 
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/DebugInfo.h>
-#include <llvm-c/IRReader.h>
 
 /* NAME=X,Y,Z */
 static kdl_status parse_groups_kernel(kdl_arena *arena, const char *text,
@@ -29,21 +28,6 @@ static kdl_status parse_groups_kernel(kdl_arena *arena, const char *text,
     return kdl_fail(KDL_BAD_CALL, "--kernel: bad value '%s': use NAME=X,Y,Z", text);
   out_kernel->name = xarena_string(arena, text, (size_t)(equals - text)).data;
   return KDL_OK;
-}
-
-static kdl_status read_module(ld_context *context, const cli_bytes *bytes, const char *name,
-                              LLVMModuleRef *out_module) {
-  LLVMMemoryBufferRef buffer =
-      LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)bytes->data, bytes->size, name);
-  char *problem = NULL;
-  bool failed = LLVMParseIRInContext2(context->llvm, buffer, out_module, &problem);
-  LLVMDisposeMemoryBuffer(buffer);
-  kdl_status status = ld_context_check(context, name);
-  if (failed && status == KDL_OK)
-    status = kdl_fail(KDL_BAD_FILE, "%s: found IR that LLVM cannot read: %s", name,
-                      problem ? problem : "");
-  LLVMDisposeMessage(problem);
-  return status;
 }
 
 typedef struct {
@@ -71,10 +55,10 @@ static kdl_status confine_and_lower(const groups_job *job) {
   ld_context context;
   cli_bytes bytes;
   LLVMModuleRef module = NULL;
-  KDL_TRY(ld_confine(request, NULL, &confinement));
+  KDL_TRY(ld_confine(request, NULL, NULL, &confinement));
   KDL_TRY(cli_bytes_read(request->path, &bytes));
   ld_context_init(&context);
-  kdl_status status = read_module(&context, &bytes, request->path, &module);
+  kdl_status status = ld_module_read_text(&context, bytes.data, bytes.size, request->path, &module);
   if (status == KDL_OK)
     status = lower_groups(job, &context, module);
   if (module)

@@ -5,6 +5,9 @@
 #include "ld/confine/worker.h"
 #include "ld/emit/emit.h"
 #include "ld/groups_command.h"
+#include "ld/portable/command.h"
+#include "ld/portable/form.h"
+#include "ld/portable/lower.h"
 #include "ld/report.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -39,35 +42,49 @@ static void on_llvm_fatal_error(const char *reason) {
 
 /* Built-in microkernels that are missing now may be installed later: the result depends on that
  * too. */
-static void find_builtin(ld_linker *linker) {
-  char place[PATH_MAX];
-  if (!linker->request->has_builtin || !cli_program_file(LD_BUILTIN, place))
-    return;
-  linker->builtin = realpath(place, NULL);
-  if (!linker->builtin && errno == ENOMEM)
+static char *find_builtin(const ld_linker *linker, const char *file, char place[PATH_MAX]) {
+  place[0] = '\0';
+  if (!linker->request->has_builtin || !cli_program_file(file, place))
+    return NULL;
+  char *found = realpath(place, NULL);
+  if (!found && errno == ENOMEM)
     cli_out_of_memory();
-  if (!linker->builtin)
+  if (!found)
     kdl_debug(KDL_DEBUG_LINK, "%s: there are no built-in microkernels", place);
-  ld_string_list_append(&linker->depends, linker->builtin ? linker->builtin : place);
+  return found;
+}
+
+static void add_dependence(ld_linker *linker, const char *found, const char *place) {
+  if (*place)
+    ld_string_list_append(&linker->depends, found ? found : place);
 }
 
 static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   const ld_request *request = linker->request;
   ld_confinement confinement;
-  find_builtin(linker);
+  char builtin[PATH_MAX], portable[PATH_MAX];
+  linker->builtin = find_builtin(linker, LD_BUILTIN, builtin);
+  linker->portable = find_builtin(linker, LD_PORTABLE, portable);
+  add_dependence(linker, linker->builtin, builtin);
   /* Before this, nothing is read that the command line does not name. */
-  KDL_TRY(ld_confine(request, linker->builtin, &confinement));
+  KDL_TRY(ld_confine(request, linker->builtin, linker->portable, &confinement));
   KDL_TRY(cli_bytes_read(request->path, caller));
   KDL_TRY(ld_target_init(request, &linker->target));
   ld_stages_end(&linker->stages, LD_STAGE_START);
   KDL_TRY(ld_module_read(linker->context, caller->data, caller->size, request->caller,
                          &linker->module));
   ld_stages_end(&linker->stages, LD_STAGE_PARSE);
+  bool is_portable = ld_form_is(linker->module);
+  if (is_portable) {
+    add_dependence(linker, linker->portable, portable);
+    KDL_TRY(ld_portable_lower(linker));
+  }
   KDL_TRY(ld_target_admit(&linker->target, request, linker->module, request->caller));
   KDL_TRY(ld_link_strip_caller(linker));
   ld_stages_end(&linker->stages, LD_STAGE_LINK);
   ld_string_list_append(&linker->depends, ld_version_library());
-  KDL_TRY(ld_libraries_open(request, linker->builtin, &linker->libraries));
+  KDL_TRY(ld_libraries_open(request, is_portable ? linker->portable : NULL, linker->builtin,
+                            &linker->libraries));
   ld_stages_end(&linker->stages, LD_STAGE_CHOOSE);
   KDL_TRY(ld_link(linker));
   if (request->emit != LD_EMIT_CHOICE)
@@ -97,6 +114,7 @@ static void free_linker(ld_linker *linker) {
     LLVMDisposeModule(linker->module);
   ld_libraries_free(&linker->libraries);
   free(linker->builtin);
+  free(linker->portable);
 }
 
 /* Writes the report, also after a refusal. */
@@ -273,5 +291,7 @@ int main(int argc, char **argv) {
   LLVMInstallFatalErrorHandler(on_llvm_fatal_error);
   if (argc > 1 && strcmp(argv[1], "--groups") == 0)
     return run_command(&ld_groups_command, argc - 2, argv + 2);
+  if (argc > 1 && strcmp(argv[1], "--portable") == 0)
+    return run_command(&ld_portable_command, argc - 2, argv + 2);
   return run_command(&command, argc - 1, argv + 1);
 }

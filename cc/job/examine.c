@@ -63,6 +63,8 @@ static bool is_provided(kdl_string name, const cc_target *target) {
     return true;
   if (target->family == CC_OPENCL)
     return kdl_text_starts(name, "_Z");
+  if (target->family == CC_PORTABLE)
+    return kdl_text_starts(name, "kdl_p1_") || KDL_TEXT_AMONG(name, memory);
   if (target->family == CC_SPIRV)
     return kdl_text_is(name, "_Z22__spirv_ControlBarrierjjj");
   return target->family == CC_HOST && KDL_TEXT_AMONG(name, memory);

@@ -30,7 +30,13 @@ static kdl_status add_hint(cc_job *job, kdl_status status) {
       job->source->language == CC_OPENCL_C ||
       cc_read_text_file(&job->arena, job->source->path, &text) != KDL_OK)
     return status;
-  if (last_message_contains(job, "' file not found"))
+  if (last_message_contains(job, "poisoned identifier"))
+    cc_add_message(job,
+                   "%s: note: the target portable has no macro that names a device, which is known "
+                   "when the image is loaded: leave out the test, use KDL_HOST as a value, or give "
+                   "portable a file of its own (--variant=targets=portable:FILE)",
+                   job->source->path);
+  else if (last_message_contains(job, "' file not found"))
     cc_add_message(job,
                    "%s: note: kernels have no C or C++ library: <stdint.h>, <stddef.h> and the "
                    "like are there, <kdl/kernel.h>, <kdl/math.h>, and what -I names",

@@ -189,6 +189,12 @@ static void add_target(kdl_string_list *words, const cc_job *job) {
                           target->features == KDL_CLASS_AARCH64 ? "-mno-outline-atomics" : NULL));
     add_features(words, job);
     break;
+  case CC_PORTABLE:
+    /* Nothing of this processor is in the image: kdl-ld checks that. */
+    cc_add_words(words, CC_WORDS("-march=sm_80", "--cuda-feature=+ptx70", "-nogpulib",
+                                 "-Wno-unknown-cuda-version", "-DKDL_PORTABLE", "-U__NVPTX__",
+                                 "-U__PTX__", "-U__CUDA_ARCH__"));
+    break;
   case CC_SPIRV:
   case CC_OPENCL:
     break;
@@ -236,7 +242,8 @@ static bool is_for_language(const char *flag, const cc_job *job) {
 /* The user's flags, and macros that describe the compilation. */
 static void add_user_flags(kdl_string_list *words, const cc_job *job) {
   const cc_plan *plan = job->plan;
-  kdl_string_list_append_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
+  if (job->target->family != CC_PORTABLE)
+    kdl_string_list_append_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
   kdl_string_list_append_format(words, "-DKDL_TAG=\"%s\"",
                                 job->source->tag ? job->source->tag : "");
   for (size_t i = 0; i < plan->flag_count; ++i) {
@@ -259,6 +266,8 @@ static void add_language(kdl_string_list *words, const cc_job *job) {
     cc_add_words(words, CC_WORDS("-include", job->names));
   if (job->target->family == CC_HOST)
     kdl_string_list_append(words, "-DKDL_CC"); /* ir/ir_text.h */
+  if (job->target->family == CC_PORTABLE)
+    cc_add_words(words, CC_WORDS("-include", "kdl/kernel/portable_source.h"));
   cc_math_define(words, job);
   if (is_opencl && job->has_half) /* <kdl/kernel/opencl.h> */
     kdl_string_list_append(words, "-DKDL_OPENCL_HALF");
@@ -268,7 +277,7 @@ static void add_language(kdl_string_list *words, const cc_job *job) {
     kdl_string_list_append(words, "-DKDL_OPENCL_INT64_ATOMICS");
   add_user_flags(words, job);
   /* Clang has no <gpuintrin.h> here, and OpenCL no <stdint.h>: <kdl/kernel.h> replaces them. */
-  if (is_opencl || job->target->family == CC_HOST)
+  if (is_opencl || job->target->family == CC_HOST || job->target->family == CC_PORTABLE)
     kdl_string_list_append_format(words, "-isystem%s/kdl/wrappers", plan->tools.include);
   if (is_opencl)
     kdl_string_list_append_format(words, "-isystem%s/kdl/wrappers/opencl", plan->tools.include);

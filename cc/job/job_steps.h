@@ -107,10 +107,14 @@ kdl_status cc_prepare_code(cc_job *job);
 
 /* Work-group lowering for CPUs, by kdl-ld: from IR in which a kernel with barriers runs one
  * work-item, code in which it runs a group. */
+kdl_status cc_restate_linker_error(cc_job *job, kdl_status status);
 kdl_status cc_lower_groups(cc_job *job, const char *items, const char *out_path);
 
 /* Makes the image of the job's target from `code`. Sets `kind` and `image`. */
 kdl_status cc_make_image(cc_job *job);
+
+/* The same for portable. */
+kdl_status cc_make_portable(cc_job *job);
 
 /* The same for opencl-c. */
 kdl_status cc_make_opencl(cc_job *job);

@@ -18,7 +18,7 @@ static cc_location parse_location(kdl_string *message) {
 }
 
 /* Turns kdl-ld's message about the source into one of this program. */
-static kdl_status restate_error(cc_job *job, kdl_status status) {
+kdl_status cc_restate_linker_error(cc_job *job, kdl_status status) {
   kdl_string message;
   if (status != KDL_BAD_FILE || !job->is_explained ||
       !cc_text_after(cc_last_message(job), "error: ", &message))
@@ -57,5 +57,5 @@ kdl_status cc_lower_groups(cc_job *job, const char *items, const char *out_path)
       kdl_string_list_append_format(&words, "--kernel=%s=%u,%u,%u", kernel->name, block[0],
                                     block[1], block[2]);
   }
-  return restate_error(job, cc_run_step(job, &words, NULL));
+  return cc_restate_linker_error(job, cc_run_step(job, &words, NULL));
 }

@@ -107,6 +107,8 @@ bool cc_math_has(const cc_target *target, kdl_string name) {
     return kdl_text_starts(name, "kdl_math_") || cc_math_is_libm(name);
   case CC_SPIRV: /* "_Z15__spirv_ocl_sinf" is an instruction */
     return kdl_text_starts(name, "_Z") && kdl_text_contains(name, "__spirv_ocl_");
+  case CC_PORTABLE:
+    return kdl_text_starts(name, "kdl_math_");
   case CC_OPENCL:
     break;
   }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 const char cc_target_names[] = "sm_90, compute_90, gfx942, gfx11-generic, spirv64, opencl-c, "
-                               "x86-64-v3, armv8-a, rv64gcv, a CPU as znver4 "
+                               "x86-64-v3, armv8-a, rv64gcv, portable, a CPU as znver4 "
                                "or native, or a device as h200";
 
 /* ------------------------------------------------------------------------------------------ */
@@ -84,6 +84,15 @@ static bool parse_opencl(kdl_string name, cc_target *out, kdl_parse_error *out_e
   return kdl_text_is(name, "opencl-c");
 }
 
+/* Clang's target without a register file or an ABI of its own: pointers of 64 bits, variables and
+ * private memory in address space 0. kdl-ld removes its name from the image. */
+static bool parse_portable(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
+  (void)out_error;
+  *out = make_target(CC_PORTABLE, KDL_CLASS_GPU, KDL_PORTABLE_TRIPLE, "", KDL_OFFLOAD_NONE);
+  snprintf(out->triple, sizeof out->triple, "nvptx64-nvidia-cuda");
+  return kdl_text_is(name, "portable");
+}
+
 static cc_target make_cpu_target(kdl_feature_class features, const char *triple) {
   return make_target(CC_HOST, features, triple, "", KDL_OFFLOAD_OPENMP);
 }
@@ -137,7 +146,8 @@ static bool parse_riscv(kdl_string name, cc_target *out, kdl_parse_error *out_er
 
 static bool parse_arch(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   static bool (*const parsers[])(kdl_string, cc_target *, kdl_parse_error *) = {
-      parse_nvidia, parse_amd, parse_spirv, parse_opencl, parse_x86, parse_aarch64, parse_riscv};
+      parse_nvidia, parse_amd, parse_spirv, parse_opencl, parse_portable,
+      parse_x86,    parse_aarch64, parse_riscv};
   for (size_t i = 0; i < sizeof parsers / sizeof *parsers; ++i) {
     if (parsers[i](name, out, out_error))
       return true;
@@ -195,7 +205,7 @@ static bool parse_device(kdl_string name, cc_target *out, kdl_parse_error *out_e
 static kdl_status fail_unknown_target(kdl_string name) {
   static const char *const examples[] = {
       "sm_75",    "sm_80",     "sm_90",     "gfx90a",    "gfx942",  "gfx1100", "spirv64",
-      "opencl-c", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a", "native"};
+      "opencl-c", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a", "portable", "native"};
   kdl_nearest nearest = kdl_nearest_to(name);
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i)
     kdl_nearest_add(&nearest, examples[i]);

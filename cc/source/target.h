@@ -8,6 +8,7 @@
  *     spirv64, spirv64v1.3 SPIR-V, version 1.2 by default
  *     opencl-c             OpenCL C 1.2, compiled by the driver
  *     x86-64-v3, znver4, x86-64-v4+avx512_bf16, armv8.2-a+sve, neoverse-v2
+ *     portable             bitcode for any device, lowered when it is loaded
  *     native               the CPU of this machine
  *     h200, mi300x, pvc, zen4, cuda:sm_90
  *                          a device as for `kdl explain`: its architecture
@@ -25,7 +26,7 @@
 typedef enum cc_language { CC_C, CC_CXX, CC_OPENCL_C, CC_CUDA, CC_HIP } cc_language;
 kdl_status cc_language_of(const char *path, const char *requested, cc_language *out_language);
 
-typedef enum cc_family { CC_NVIDIA, CC_AMD, CC_SPIRV, CC_OPENCL, CC_HOST } cc_family;
+typedef enum cc_family { CC_NVIDIA, CC_AMD, CC_SPIRV, CC_OPENCL, CC_HOST, CC_PORTABLE } cc_family;
 
 enum { CC_TARGET_NAME_SIZE = KDL_SPEC_ARCH };
 

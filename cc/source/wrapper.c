@@ -94,9 +94,7 @@ static void write_dynamic_check(FILE *out, const char *name) {
           name);
 }
 
-/* The one parameter that a check `i < n` can be about, in a block of one dimension; -1: there is
- * none. */
-static int bound_parameter(const cc_kernel *kernel) {
+int cc_wrapper_bound_parameter(const cc_kernel *kernel) {
   int found = -1, count = 0;
   const uint32_t *block = kernel->values[CC_BLOCK];
   for (size_t i = 0; i < kernel->param_count; ++i) {
@@ -126,7 +124,7 @@ static void write_whole_groups(FILE *out, const cc_kernel *kernel, int bound) {
 
 static void write_group_function(FILE *out, const cc_kernel *kernel) {
   const char *name = kernel->name;
-  int bound = bound_parameter(kernel);
+  int bound = cc_wrapper_bound_parameter(kernel);
   fprintf(out,
           "KDL_KERNEL_EXPORT void kdl_cc_run_%s(const kdl_host_group *, const void *const *)"
           " __asm__(\"%s\");\n",

@@ -21,6 +21,10 @@ void cc_wrapper_rename(FILE *out, const cc_kernels *kernels);
  * written for one work-item. */
 void cc_wrapper_write(FILE *out, cc_language language, const cc_kernels *kernels);
 
+/* The one parameter that a check `i < n` can be about, in a block of one dimension; -1: there is
+ * none. */
+int cc_wrapper_bound_parameter(const cc_kernel *kernel);
+
 /* The functions that compilers call implicitly: with these an image needs nothing from the program
  * that loads it. memset is always included. */
 void cc_wrapper_write_memory(FILE *out, cc_language language);

@@ -28,8 +28,13 @@
 #ifndef KDL_KERNEL_H
 #define KDL_KERNEL_H
 
-/* Exactly one of these is 1: the target. */
-#if defined(__OPENCL_C_VERSION__)
+/* Exactly one of these is 1: the target. In a portable image the device is known when it is loaded:
+ * KDL_HOST is a value there, and no constant. */
+#if defined(KDL_PORTABLE)
+#define KDL_OPENCL 0
+#define KDL_GPU (!kdl_p1_is_host())
+#define KDL_HOST kdl_p1_is_host()
+#elif defined(__OPENCL_C_VERSION__)
 #define KDL_OPENCL 1
 #define KDL_GPU 0
 #define KDL_HOST 0
@@ -73,12 +78,18 @@
 
 /* Threads of a group whose work-items have barriers: n on a device, one on the CPU. A kernel that
  * goes through its tile in steps of __gpu_num_threads works with both. */
+#ifdef KDL_PORTABLE /* a constant, which cannot wait for the device */
+#define KDL_THREADS(n) (n)
+#else
 #define KDL_THREADS(n) (KDL_HOST ? 1 : (n))
+#endif
 
 #define KDL_EXTENT(m, ...) KDL_EXTENT_(m, __VA_ARGS__, 1, 1, 1)
 #define KDL_EXTENT_(m, x, y, z, ...) m(x, y, z)
 
-#if KDL_OPENCL
+#if defined(KDL_PORTABLE)
+#include <kdl/kernel/portable.h>
+#elif KDL_OPENCL
 #include <kdl/kernel/opencl.h>
 #elif KDL_GPU
 #include <kdl/kernel/gpu.h>
@@ -101,7 +112,9 @@
  *     kdl_bits_f32(f), kdl_f32_bits(u)    the bits of a float, and the float of bits
  *     kdl_fma, kdl_sqrt, kdl_abs          for floats */
 
-#if !KDL_HOST || defined(KDL_CC) /* other compilers may lack these types */
+#if defined(KDL_PORTABLE)
+#include <kdl/kernel/half.h>
+#elif !KDL_HOST || defined(KDL_CC) /* other compilers may lack these types */
 #include <kdl/kernel/half.h>
 #endif
 
@@ -113,6 +126,7 @@ static inline float kdl_max(float a, float b) {
   return a > b ? a : b;
 }
 
+#ifndef KDL_PORTABLE
 /* e to the x, within 2 ulp: it needs no library, and vectorises on CPUs. Below -87.3 it is 0, above
  * 88.7 infinity. Results are the same everywhere except on NVIDIA's GPUs, which have an instruction
  * for powers of two: there it is within 2.1 ulp, with subnormal results down to -103. */
@@ -159,5 +173,6 @@ static inline void kdl_atomic_add_f32(__gpu_global float *p, float v) {
     seen = found;
 #endif
 }
+#endif
 
 #endif

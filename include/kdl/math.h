@@ -18,7 +18,10 @@
 
 #include <kdl/kernel.h>
 
-#if KDL_OPENCL
+#if defined(KDL_PORTABLE)
+#include <kdl/math/portable.h>
+#include <kdl/math/device.h>
+#elif KDL_OPENCL
 #include <kdl/math/opencl.h>
 #elif KDL_HOST && !defined(KDL_CC)
 #include <math.h> /* another compiler's: its C library */
@@ -35,7 +38,12 @@
 #include <kdl/math/device.h>
 #endif
 
-#if KDL_GPU || defined(KDL_CC)
+#if defined(KDL_PORTABLE)
+#define KDL_MATH_CLANG
+#elif KDL_GPU || defined(KDL_CC)
+#define KDL_MATH_CLANG
+#endif
+#ifdef KDL_MATH_CLANG
 #define isnan(x) __builtin_isnan(x)
 #define isinf(x) __builtin_isinf(x)
 #define isfinite(x) __builtin_isfinite(x)

@@ -202,7 +202,8 @@ static void allow_system(ld_landlock *landlock) {
 #endif
 }
 
-static bool restrict_files(const ld_request *request, const char *builtin, int *out_problem,
+static bool restrict_files(const ld_request *request, const char *builtin,
+                           const char *portable, int *out_problem,
                            int *out_version) {
   ld_landlock landlock = ld_landlock_begin();
   ld_program program;
@@ -218,6 +219,8 @@ static bool restrict_files(const ld_request *request, const char *builtin, int *
   }
   if (builtin)
     ld_landlock_allow(&landlock, builtin, LD_LANDLOCK_READ);
+  if (portable)
+    ld_landlock_allow(&landlock, portable, LD_LANDLOCK_READ);
   bool is_done = ld_landlock_end(&landlock);
   *out_problem = landlock.problem;
   *out_version = landlock.version;
@@ -243,7 +246,7 @@ kdl_status ld_confine_wanted(bool *out_wanted) {
   return status;
 }
 
-kdl_status ld_confine(const ld_request *request, const char *builtin,
+kdl_status ld_confine(const ld_request *request, const char *builtin, const char *portable,
                       ld_confinement *out_confinement) {
   ld_confinement made = {.landlock = 0};
   bool is_required;
@@ -258,7 +261,7 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
     scrub_environment();
     drop_capabilities();
     made.limits_processes = limit_processes();
-    if (restrict_files(request, builtin, &made.landlock_problem, &version))
+    if (restrict_files(request, builtin, portable, &made.landlock_problem, &version))
       made.landlock = version;
     /* Signals cannot reach other programs: because of the namespace, or from Landlock version 6
      * on. */
@@ -311,7 +314,7 @@ kdl_status ld_confine_print(const char *planted) {
   static const struct timespec as_they_are[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
   ld_confinement made;
   struct rlimit more = {.rlim_max = 0};
-  KDL_TRY(ld_confine(NULL, NULL, &made));
+  KDL_TRY(ld_confine(NULL, NULL, NULL, &made));
   print_limit("cpu_seconds", RLIMIT_CPU);
   print_limit("memory", RLIMIT_AS);
   if (made.limits_processes)

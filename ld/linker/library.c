@@ -31,16 +31,20 @@ static kdl_status open_ukernel_library(const char *path, const kdl_select_device
   return KDL_OK;
 }
 
-kdl_status ld_libraries_open(const ld_request *request, const char *builtin,
+kdl_status ld_libraries_open(const ld_request *request, const char *portable, const char *builtin,
                              ld_libraries *out_libraries) {
-  size_t count = request->libraries.count, size = (count + 1) * sizeof *out_libraries->items;
+  const char *const own[] = {portable, builtin};
+  size_t count = request->libraries.count, size = (count + 2) * sizeof *out_libraries->items;
   *out_libraries = (ld_libraries){.arena = request->arena,
                                   .items = memset(xarena_alloc(request->arena, size), 0, size)};
-  for (size_t i = 0; i < count + (builtin != NULL); ++i) {
-    ld_library *library = &out_libraries->items[out_libraries->count++];
-    KDL_TRY(open_ukernel_library(i < count ? request->libraries.items[i] : builtin, request->device,
-                                 library));
-    if (i == count)
+  for (size_t i = 0; i < count + 2; ++i) {
+    const char *path = i < count ? request->libraries.items[i] : own[i - count];
+    ld_library *library = &out_libraries->items[out_libraries->count];
+    if (!path)
+      continue;
+    ++out_libraries->count;
+    KDL_TRY(open_ukernel_library(path, request->device, library));
+    if (i >= count)
       kdl_container_set_installed(library->container);
   }
   return KDL_OK;

@@ -32,7 +32,7 @@ typedef struct ld_libraries {
 
 /* Opens the libraries of a request in order; `builtin` is the last one and may be NULL. The caller
  * frees *out_libraries, also after a failure. */
-kdl_status ld_libraries_open(const ld_request *request, const char *builtin,
+kdl_status ld_libraries_open(const ld_request *request, const char *portable, const char *builtin,
                              ld_libraries *out_libraries);
 void ld_libraries_free(ld_libraries *libraries);
 

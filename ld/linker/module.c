@@ -8,6 +8,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/DebugInfo.h>
 #include <llvm-c/Error.h>
+#include <llvm-c/IRReader.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include <stdio.h>
@@ -130,6 +131,21 @@ kdl_status ld_module_read(ld_context *context, const void *data, size_t size, co
   LLVMStripModuleDebugInfo(module);
   *out_module = module;
   return KDL_OK;
+}
+
+kdl_status ld_module_read_text(ld_context *context, const void *data, size_t size, const char *name,
+                               LLVMModuleRef *out_module) {
+  LLVMMemoryBufferRef buffer =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, name);
+  char *problem = NULL;
+  bool failed = LLVMParseIRInContext2(context->llvm, buffer, out_module, &problem);
+  LLVMDisposeMemoryBuffer(buffer);
+  kdl_status status = ld_context_check(context, name);
+  if (failed && status == KDL_OK)
+    status = kdl_fail(KDL_BAD_FILE, "%s: found IR that LLVM cannot read: %s", name,
+                      problem ? problem : "");
+  LLVMDisposeMessage(problem);
+  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -31,6 +31,10 @@ kdl_status ld_context_check(ld_context *context, const char *what);
 kdl_status ld_module_read(ld_context *context, const void *data, size_t size, const char *name,
                           LLVMModuleRef *out_module);
 
+/* Reads IR as text or bitcode that this project's programs made, with its debug information. */
+kdl_status ld_module_read_text(ld_context *context, const void *data, size_t size, const char *name,
+                               LLVMModuleRef *out_module);
+
 /* Runs passes; `machine` may be NULL. `name` is for messages, and may be NULL. */
 kdl_status ld_module_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                 const char *passes, const char *name);

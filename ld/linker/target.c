@@ -348,6 +348,38 @@ static void initialize_llvm_target(kdl_target_family family) {
   }
 }
 
+static kdl_status find_llvm_target(const ld_target *target, LLVMTargetRef *out_llvm) {
+  char *problem = NULL;
+  initialize_llvm_target(target->family);
+  if (!LLVMGetTargetFromTriple(target->triple, out_llvm, &problem))
+    return KDL_OK;
+  kdl_status status = kdl_fail(KDL_UNSUPPORTED, "%s: this LLVM makes no code for it: %s",
+                               target->triple, problem);
+  LLVMDisposeMessage(problem);
+  return status;
+}
+
+static void set_layout(const ld_target *target, LLVMTargetMachineRef machine,
+                       LLVMModuleRef module) {
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  LLVMSetTarget(module, target->triple);
+  LLVMSetModuleDataLayout(module, layout);
+  LLVMDisposeTargetData(layout);
+}
+
+kdl_status ld_target_set_layout(const ld_target *target, LLVMModuleRef module) {
+  LLVMTargetRef llvm;
+  KDL_TRY(find_llvm_target(target, &llvm));
+  LLVMTargetMachineRef machine =
+      LLVMCreateTargetMachine(llvm, target->triple, "", "", LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                              LLVMCodeModelDefault);
+  if (!machine)
+    return kdl_fail(KDL_UNSUPPORTED, "%s: LLVM makes no code for it", target->triple);
+  set_layout(target, machine, module);
+  LLVMDisposeTargetMachine(machine);
+  return KDL_OK;
+}
+
 kdl_status ld_target_finish(ld_target *target, const ld_request *request) {
   if (target->family == KDL_FAMILY_NVPTX)
     describe_nvidia(target, request);
@@ -355,15 +387,8 @@ kdl_status ld_target_finish(ld_target *target, const ld_request *request) {
     describe_amd(target, request);
   else
     describe_cpu(target, request);
-  initialize_llvm_target(target->family);
   LLVMTargetRef llvm;
-  char *problem = NULL;
-  if (LLVMGetTargetFromTriple(target->triple, &llvm, &problem)) {
-    kdl_status status = kdl_fail(KDL_UNSUPPORTED, "%s: this LLVM makes no code for it: %s",
-                                 target->triple, problem);
-    LLVMDisposeMessage(problem);
-    return status;
-  }
+  KDL_TRY(find_llvm_target(target, &llvm));
   target->machine =
       LLVMCreateTargetMachine(llvm, target->triple, target->cpu, target->features,
                               LLVMCodeGenLevelAggressive, LLVMRelocPIC, LLVMCodeModelDefault);
@@ -395,8 +420,5 @@ void ld_target_apply(const ld_target *target, LLVMModuleRef module) {
     set_function_attribute(context, f, "tune-cpu", is_made ? target->tune : NULL);
     LLVMRemoveEnumAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES, vscale);
   }
-  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target->machine);
-  LLVMSetTarget(module, target->triple);
-  LLVMSetModuleDataLayout(module, layout);
-  LLVMDisposeTargetData(layout);
+  set_layout(target, target->machine, module);
 }

@@ -35,6 +35,9 @@ kdl_status ld_target_admit(ld_target *target, const ld_request *request, LLVMMod
 /* After all modules were admitted: completes cpu, features and arch, and creates the machine. */
 kdl_status ld_target_finish(ld_target *target, const ld_request *request);
 
+/* Sets the triple and data layout of the device's family, for a module that has none. */
+kdl_status ld_target_set_layout(const ld_target *target, LLVMModuleRef module);
+
 /* Replaces the cpu and features of every function by the device's, and the triple and data layout
  * of the module. */
 void ld_target_apply(const ld_target *target, LLVMModuleRef module);

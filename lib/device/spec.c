@@ -84,6 +84,8 @@ unsigned kdl_family_backends(kdl_target_family family) {
   case KDL_FAMILY_AARCH64:
   case KDL_FAMILY_RISCV:
     return 1u << KDL_BACKEND_HOST;
+  case KDL_FAMILY_PORTABLE:
+    return 1u << KDL_BACKEND_CUDA | 1u << KDL_BACKEND_HIP | 1u << KDL_BACKEND_HOST;
   case KDL_FAMILY_NONE:
   case KDL_FAMILY_COUNT:
     break;

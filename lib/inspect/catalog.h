@@ -39,6 +39,7 @@ size_t kdl_catalog_count(const kdl_catalog *catalog);
  * tier and a number within it. */
 typedef enum kdl_tier {
   KDL_TIER_NONE = 0,
+  KDL_TIER_PORTABLE,      /* needs a lowering, a linker and a compiler          */
   KDL_TIER_BITCODE,       /* needs a linker and a compiler                      */
   KDL_TIER_HOST,          /* machine code of a CPU                              */
   KDL_TIER_SOURCE,        /* OpenCL C                                           */

@@ -125,8 +125,14 @@ typedef enum kdl_target_family {
   KDL_FAMILY_X86_64,
   KDL_FAMILY_AARCH64,
   KDL_FAMILY_RISCV,
+  KDL_FAMILY_PORTABLE, /* of images alone: bitcode for every device that kdl-ld makes images for */
   KDL_FAMILY_COUNT,
 } kdl_target_family;
+
+/* Metadata of a portable image: its triple, and the key with the version of its form. */
+#define KDL_PORTABLE_TRIPLE "portable"
+#define KDL_PORTABLE_KEY "kdl.portable"
+#define KDL_PORTABLE_VERSION "1"
 
 /* "NVIDIA GPU", "x86-64 CPU", ... */
 const char *kdl_family_name(kdl_target_family family);

@@ -20,6 +20,17 @@ static bool unknown_device(const kdl_device_desc *desc, kdl_device_rule *rule, k
   return kdl_parse_fail(out_error, 0, "the architecture of a known family of devices");
 }
 
+/* Bitcode of the form that docs/portable.md describes: the range covers all devices, and whether one
+ * takes bitcode decides. */
+static void portable_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  (void)desc;
+  if (!kdl_rule_kind(rule, KDL_IMAGE_BITCODE, true))
+    return;
+  rule->form = KDL_FORM_PORTABLE;
+  kdl_rule_arch(rule, 0, UINT32_MAX);
+  kdl_rule_rank(rule, KDL_TIER_PORTABLE, 0);
+}
+
 static const struct {
   const char *name;
   kdl_feature_class features;
@@ -36,6 +47,7 @@ static const struct {
     [KDL_FAMILY_AARCH64] = {"AArch64 CPU", KDL_CLASS_AARCH64, kdl_aarch64_image,
                             kdl_aarch64_device},
     [KDL_FAMILY_RISCV] = {"RISC-V CPU", KDL_CLASS_RISCV, kdl_riscv_image, kdl_riscv_device},
+    [KDL_FAMILY_PORTABLE] = {"any device", KDL_CLASS_GPU, portable_image, unknown_device},
 };
 
 const char *kdl_family_name(kdl_target_family family) {
@@ -68,6 +80,7 @@ static const struct {
     {KDL_TEXT_ROW("spir64_x86_64"), KDL_FAMILY_NONE},
     {KDL_TEXT_ROW("spir64_fpga"), KDL_FAMILY_NONE},
     {KDL_TEXT_ROW("spir"), KDL_FAMILY_SPIRV},
+    {KDL_TEXT_ROW(KDL_PORTABLE_TRIPLE), KDL_FAMILY_PORTABLE},
 };
 
 kdl_target_family kdl_family_of_triple(kdl_string triple) {
@@ -164,7 +177,8 @@ static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *
     rule->min_lo = KDL_ARCH(KDL_FAMILY_NVPTX, metadata.min_sm_major << 8 | metadata.min_sm_minor);
   if (rule->family == KDL_FAMILY_AMDGCN && metadata.min_gfx)
     kdl_amdgcn_min_range(metadata.min_gfx, &rule->min_lo, &rule->min_hi);
-  kdl_feature_join(&rule->needs, metadata.required);
+  if (rule->family != KDL_FAMILY_PORTABLE) /* tokens are those of a family */
+    kdl_feature_join(&rule->needs, metadata.required);
   rule->priority = metadata.priority;
   return metadata.required;
 }

@@ -28,7 +28,7 @@ static bool is_host_family(uint32_t family) {
 static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *device) {
   return image->family == device->family ||
          (image->family == KDL_FAMILY_SPIRV && device->family == KDL_FAMILY_INTEL) ||
-         image->form == KDL_FORM_CL;
+         image->form == KDL_FORM_CL || image->form == KDL_FORM_PORTABLE;
 }
 
 /* Whether kdl-ld makes images for the family out of bitcode. */
@@ -194,6 +194,8 @@ const char *kdl_match_fit(const kdl_image_rule *image, const kdl_device_rule *de
     return "host";
   case KDL_TIER_BITCODE:
     return "bitcode";
+  case KDL_TIER_PORTABLE:
+    return "portable";
   case KDL_TIER_NONE:
     break;
   }

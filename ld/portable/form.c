@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/portable/form.h"
+
+#include "support/base/error.h"
+#include "support/base/text.h"
+
+#include <llvm-c/DebugInfo.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARK "kdl.portable"
+#define KERNEL_ATTRIBUTE "kdl.kernel"
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+bool ld_form_kernel_parse(kdl_string text, ld_form_kernel *out_kernel) {
+  size_t at = 0;
+  for (int i = 0; i < 6; ++i, ++at) {
+    uint32_t *into = i < 3 ? &out_kernel->block[i] : &out_kernel->tile[i - 3];
+    if (!kdl_text_parse_number(text, &at, into) || at >= text.length || text.data[at] != ',')
+      return false;
+  }
+  uint32_t bound;
+  out_kernel->bound = -1;
+  if (kdl_text_is(kdl_text_substr(text, at), "-1"))
+    return true;
+  out_kernel->bound =
+      kdl_text_parse_number(text, &at, &bound) && bound < 4096 ? (int)bound : -1;
+  return at == text.length && out_kernel->bound >= 0;
+}
+
+void ld_form_kernel_of(LLVMValueRef function, ld_form_kernel *out_kernel) {
+  LLVMAttributeRef found = LLVMGetStringAttributeAtIndex(
+      function, LD_FUNCTION_ATTRIBUTES, KERNEL_ATTRIBUTE, sizeof KERNEL_ATTRIBUTE - 1);
+  *out_kernel = (ld_form_kernel){.name = ld_value_name(function).data, .bound = -1};
+  if (!found)
+    return;
+  kdl_string text;
+  unsigned length;
+  text.data = LLVMGetStringAttributeValue(found, &length);
+  text.length = length;
+  ld_form_kernel read = *out_kernel;
+  if (ld_form_kernel_parse(text, &read))
+    *out_kernel = read;
+}
+
+static void set_kernel(LLVMModuleRef module, const ld_form_kernel *kernel) {
+  LLVMValueRef function = LLVMGetNamedFunction(module, kernel->name);
+  char text[128];
+  if (!function)
+    return;
+  int length = snprintf(text, sizeof text,
+                        "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%d",
+                        kernel->block[0], kernel->block[1], kernel->block[2], kernel->tile[0],
+                        kernel->tile[1], kernel->tile[2], kernel->bound);
+  LLVMAddAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES,
+                          LLVMCreateStringAttribute(LLVMGetModuleContext(module), KERNEL_ATTRIBUTE,
+                                                    sizeof KERNEL_ATTRIBUTE - 1, text,
+                                                    (unsigned)length));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The mark                                                                                     */
+
+static void set_mark(LLVMModuleRef module) {
+  LLVMContextRef context = LLVMGetModuleContext(module);
+  LLVMMetadataRef version =
+      LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(context), LD_FORM_VERSION, false));
+  LLVMAddNamedMetadataOperand(
+      module, MARK, LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, &version, 1)));
+}
+
+bool ld_form_is(LLVMModuleRef module) {
+  return LLVMGetNamedMetadataNumOperands(module, MARK) > 0;
+}
+
+/* 0 where the mark is malformed. */
+static unsigned long long mark_version(LLVMModuleRef module) {
+  LLVMValueRef node, value;
+  if (LLVMGetNamedMetadataNumOperands(module, MARK) != 1)
+    return 0;
+  LLVMGetNamedMetadataOperands(module, MARK, &node);
+  if (LLVMGetMDNodeNumOperands(node) != 1)
+    return 0;
+  LLVMGetMDNodeOperands(node, &value);
+  return value && LLVMIsAConstantInt(value) ? LLVMConstIntGetZExtValue(value) : 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Checking                                                                                     */
+
+/* "FILE:LINE:COLUMN: " of an instruction with a line, then the function. */
+static kdl_status refuse(const char *name, LLVMValueRef where, const char *problem,
+                         const char *what) {
+  char place[512] = "";
+  unsigned length = 0, line = 0;
+  LLVMValueRef function = where;
+  if (LLVMIsAInstruction(where)) {
+    function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(where));
+    line = LLVMGetDebugLocLine(where);
+  }
+  const char *file = line ? LLVMGetDebugLocFilename(where, &length) : NULL;
+  if (file)
+    snprintf(place, sizeof place, "%.*s:%u:%u", (int)length, file, line,
+             LLVMGetDebugLocColumn(where));
+  return kdl_fail(KDL_BAD_FILE, "%s: '%.128s' %s%.128s, which a portable image cannot have",
+                  file ? place : name, ld_value_name(function).data, problem, what);
+}
+
+static bool is_target_intrinsic(kdl_string name) {
+  static const char *const families[] = {"nvvm",  "amdgcn", "r600",    "x86",  "aarch64",
+                                         "arm",   "riscv",  "spv",     "dx",   "ppc",
+                                         "s390",  "wasm",   "hexagon", "mips", "loongarch",
+                                         "xcore", "bpf",    "ve",      "nvgpu"};
+  if (!kdl_text_starts(name, "llvm."))
+    return false;
+  kdl_string rest = kdl_text_substr(name, sizeof "llvm." - 1);
+  kdl_string first = {rest.data, kdl_text_find(rest, 0, ".")};
+  return first.length < rest.length && KDL_TEXT_AMONG(first, families);
+}
+
+/* Targets disagree about the size of such a pointer in memory. */
+static bool holds_narrow_pointer(LLVMTypeRef type, bool is_part) {
+  switch (LLVMGetTypeKind(type)) {
+  case LLVMPointerTypeKind:
+    return is_part && LLVMGetPointerAddressSpace(type) > LD_SPACE_GLOBAL;
+  case LLVMArrayTypeKind:
+  case LLVMVectorTypeKind:
+    return holds_narrow_pointer(LLVMGetElementType(type), true);
+  case LLVMStructTypeKind:
+    for (unsigned i = 0; i < LLVMCountStructElementTypes(type); ++i) {
+      if (holds_narrow_pointer(LLVMStructGetTypeAtIndex(type, i), true))
+        return true;
+    }
+    return false;
+  default:
+    return false;
+  }
+}
+
+static kdl_status check_instruction(LLVMValueRef i, const char *name) {
+  if (LLVMIsACallInst(i)) {
+    LLVMValueRef called = LLVMGetCalledValue(i);
+    if (LLVMIsAInlineAsm(called))
+      return refuse(name, i, "has inline assembly", "");
+    if (LLVMIsAFunction(called) && is_target_intrinsic(ld_value_name(called)))
+      return refuse(name, i, "calls ", ld_value_name(called).data);
+  }
+  LLVMTypeRef type = LLVMIsAAllocaInst(i)             ? LLVMGetAllocatedType(i)
+                     : LLVMIsAGetElementPtrInst(i) ? LLVMGetGEPSourceElementType(i)
+                                                    : LLVMTypeOf(i);
+  if (LLVMIsAAllocaInst(i) && LLVMGetPointerAddressSpace(LLVMTypeOf(i)) != LD_SPACE_GENERIC)
+    return refuse(name, i, "has a variable in another address space", "");
+  if (holds_narrow_pointer(type, false))
+    return refuse(name, i, "has a pointer to group memory in an array or a structure", "");
+  return KDL_OK;
+}
+
+static kdl_status check_function(LLVMValueRef function, const char *name) {
+  static const char *const attributes[] = {"target-cpu", "target-features", "tune-cpu"};
+  unsigned convention = LLVMGetFunctionCallConv(function);
+  kdl_string symbol = ld_value_name(function);
+  unsigned long version;
+  char *end;
+  if (convention != LLVMCCallConv && convention != LLVMFastCallConv &&
+      convention != LD_SPIR_KERNEL)
+    return refuse(name, function, "has the calling convention of a target", "");
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
+    if (LLVMGetStringAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attributes[i],
+                                      (unsigned)strlen(attributes[i])))
+      return refuse(name, function, "has the attribute ", attributes[i]);
+  }
+  if (LLVMIsDeclaration(function) && kdl_text_starts(symbol, "kdl_p")) {
+    version = strtoul(symbol.data + sizeof "kdl_p" - 1, &end, 10);
+    if (*end == '_' && version > LD_FORM_VERSION)
+      return kdl_fail(KDL_UNSUPPORTED,
+                      "%s: needs '%.128s', a function of version %lu of portable images, expected "
+                      "%d: use a newer kdl-ld",
+                      name, symbol.data, version, LD_FORM_VERSION);
+  }
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+      KDL_TRY(check_instruction(i, name));
+  }
+  return KDL_OK;
+}
+
+static kdl_status check_variable(LLVMValueRef variable, const char *name) {
+  unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(variable));
+  kdl_string symbol = ld_value_name(variable);
+  if (kdl_text_is(symbol, "llvm.global_ctors") || kdl_text_is(symbol, "llvm.global_dtors"))
+    return refuse(name, variable, "runs code when it is loaded", "");
+  if (LLVMIsThreadLocal(variable))
+    return refuse(name, variable, "is thread-local", "");
+  if (space != LD_SPACE_GENERIC && space != LD_SPACE_GLOBAL && space != LD_SPACE_GROUP &&
+      space != LD_SPACE_CONSTANT)
+    return refuse(name, variable, "is in an address space of a target", "");
+  if (holds_narrow_pointer(LLVMGlobalGetValueType(variable), false))
+    return refuse(name, variable, "has a pointer to group memory in an array or a structure", "");
+  return KDL_OK;
+}
+
+kdl_status ld_form_check(LLVMModuleRef module, const char *name) {
+  unsigned long long version = mark_version(module);
+  size_t length = 0;
+  if (version > LD_FORM_VERSION)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found version %llu of portable images, expected %d: use a newer kdl-ld",
+                    name, version, LD_FORM_VERSION);
+  if (version == 0)
+    return kdl_fail(KDL_BAD_FILE, "%s: found a malformed mark '" MARK "', expected its version",
+                    name);
+  if (*LLVMGetTarget(module))
+    return kdl_fail(KDL_BAD_FILE, "%s: found the triple '%.64s' in a portable image, expected none",
+                    name, LLVMGetTarget(module));
+  if (*LLVMGetDataLayoutStr(module))
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found the data layout '%.64s' in a portable image, expected none", name,
+                    LLVMGetDataLayoutStr(module));
+  LLVMGetModuleInlineAsm(module, &length);
+  if (length || LLVMGetFirstGlobalAlias(module) || LLVMGetFirstGlobalIFunc(module))
+    return kdl_fail(KDL_BAD_FILE, "%s: found %s in a portable image, expected none", name,
+                    length ? "assembly" : "an alias");
+  for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
+    KDL_TRY(check_variable(v, name));
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    KDL_TRY(check_function(f, name));
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Making                                                                                       */
+
+static void neutralise(LLVMValueRef function) {
+  static const char *const attributes[] = {"target-cpu", "target-features", "tune-cpu",
+                                           "frame-pointer", "stack-protector-buffer-size"};
+  if (LLVMGetFunctionCallConv(function) == LD_PTX_KERNEL)
+    LLVMSetFunctionCallConv(function, LD_SPIR_KERNEL);
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i)
+    LLVMRemoveStringAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attributes[i],
+                                     (unsigned)strlen(attributes[i]));
+}
+
+kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, size_t count) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    neutralise(f);
+  LLVMSetTarget(module, "");
+  LLVMSetDataLayout(module, "");
+  for (size_t i = 0; i < count; ++i)
+    set_kernel(module, &kernels[i]);
+  set_mark(module);
+  KDL_TRY(ld_form_check(module, "portable"));
+  LLVMStripModuleDebugInfo(module);
+  return KDL_OK;
+}

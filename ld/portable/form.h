@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The form of portable bitcode (docs/portable.md): a module that names no target. `kdl cc` has it
+ * made from Clang's IR; every link of such a module checks it again.
+ */
+#ifndef KDL_LD_FORM_H
+#define KDL_LD_FORM_H
+
+#include "ld/linker/module.h"
+
+enum { LD_FORM_VERSION = 1 };
+
+/* Conventions of kernels: of the form, and of targets. */
+enum { LD_SPIR_KERNEL = 76, LD_PTX_KERNEL = 71, LD_AMDGPU_KERNEL = 91 };
+
+/* Address spaces of the form. */
+enum { LD_SPACE_GENERIC, LD_SPACE_GLOBAL, LD_SPACE_GROUP = 3, LD_SPACE_CONSTANT, LD_SPACE_PRIVATE };
+
+/* What a launch knows of a kernel; stored as an attribute of its function. */
+typedef struct ld_form_kernel {
+  const char *name;
+  uint32_t block[3]; /* 0: the launch decides */
+  uint32_t tile[3];
+  int bound; /* the parameter that a check `i < n` is about; -1: none */
+} ld_form_kernel;
+
+/* Whether the module is portable bitcode, of any version. */
+bool ld_form_is(LLVMModuleRef module);
+
+/* Removes the names of the target that Clang compiled for, marks the module, and checks it. */
+kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, size_t count);
+
+/* KDL_UNSUPPORTED for a later version; KDL_BAD_FILE, with the function and where known the line,
+ * for what the form does not allow. */
+kdl_status ld_form_check(LLVMModuleRef module, const char *name);
+
+/* The attribute of a kernel's function; without one, the launch decides. */
+void ld_form_kernel_of(LLVMValueRef function, ld_form_kernel *out_kernel);
+
+/* "X,Y,Z,X,Y,Z,N": block, tile, and the parameter of the bound. */
+bool ld_form_kernel_parse(kdl_string text, ld_form_kernel *out_kernel);
+
+#endif

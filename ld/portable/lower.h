@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Lowers portable bitcode (form.h) for the device of a link: the module then is what `kdl cc
+ * --emit=bitcode` makes for that device, except that the declared functions are still to be linked
+ * from portable.offload, as microkernels are.
+ *
+ *   lower.c         what is the same for all; kernels of NVIDIA's GPUs
+ *   lower_amd.c     private memory, structures by value, and variables of AMD's GPUs
+ *   lower_cpu.c     functions that run a group, by <kdl/host_abi.h>
+ *   flatten.c       removes address spaces, which CPUs do not have
+ *   group_state.c   the work-item and group memory as parameters of functions
+ */
+#ifndef KDL_LD_LOWER_H
+#define KDL_LD_LOWER_H
+
+#include "ld/linker/linker.h"
+
+/* Replaces linker->module. Fails as ld_form_check, or names the function and what the device
+ * lacks. */
+kdl_status ld_portable_lower(ld_linker *linker);
+
+/* The parts for a family. */
+kdl_status ld_lower_amd(ld_linker *linker);
+kdl_status ld_lower_cpu(ld_linker *linker);
+
+/* ------------------------------------------------------------------------------------------ */
+
+/* Replaces the module by one without address spaces and convergent functions. */
+kdl_status ld_flatten(ld_context *context, const char *name, LLVMModuleRef *module);
+
+/* The work-item and the variables of a group. Their names begin with LD_GROUP_PREFIX, which
+ * work-group lowering knows. */
+#define LD_GROUP_PREFIX "kdl.group."
+
+typedef struct ld_group_state {
+  kdl_arena *arena;
+  LLVMModuleRef module;
+  LLVMTypeRef item_type;
+  LLVMValueRef *variables; /* [0] is NULL: the work-item */
+  size_t variable_count;
+} ld_group_state;
+
+/* Finds the variables, which lower_cpu.c renamed, and the type of the work-item. */
+void ld_group_state_init(kdl_arena *arena, LLVMModuleRef module, ld_group_state *out_state);
+
+/* Makes every function that uses a variable or the work-item take it as a parameter, after its own
+ * ones; `kernels` are replaced in place. The variables are gone afterwards, and calls of
+ * kdl_p1_thread_id and the like. */
+kdl_status ld_group_state_pass(ld_group_state *state, const char *name);
+
+/* Which variable a parameter of a function is, from its name; -1: none. */
+int ld_group_state_parameter(const ld_group_state *state, LLVMValueRef parameter);
+
+/* The type of a variable, and its alignment. */
+LLVMTypeRef ld_group_state_type(const ld_group_state *state, size_t variable, unsigned *out_align);
+
+#endif

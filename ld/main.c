@@ -74,8 +74,8 @@ static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   KDL_TRY(ld_module_read(linker->context, caller->data, caller->size, request->caller,
                          &linker->module));
   ld_stages_end(&linker->stages, LD_STAGE_PARSE);
-  bool is_portable = ld_form_is(linker->module);
-  if (is_portable) {
+  linker->is_portable = ld_form_is(linker->module);
+  if (linker->is_portable) {
     add_dependence(linker, linker->portable, portable);
     KDL_TRY(ld_portable_lower(linker));
   }
@@ -83,7 +83,7 @@ static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   KDL_TRY(ld_link_strip_caller(linker));
   ld_stages_end(&linker->stages, LD_STAGE_LINK);
   ld_string_list_append(&linker->depends, ld_version_library());
-  KDL_TRY(ld_libraries_open(request, is_portable ? linker->portable : NULL, linker->builtin,
+  KDL_TRY(ld_libraries_open(request, linker->is_portable ? linker->portable : NULL, linker->builtin,
                             &linker->libraries));
   ld_stages_end(&linker->stages, LD_STAGE_CHOOSE);
   KDL_TRY(ld_link(linker));
@@ -101,6 +101,8 @@ static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output 
   ld_stages_end(&linker->stages, LD_STAGE_START);
   ld_target_apply(&linker->target, linker->module);
   KDL_TRY(ld_emit_optimise(linker));
+  if (linker->is_portable)
+    KDL_TRY(ld_portable_add_conversions(linker));
   KDL_TRY(ld_emit_output(linker, output));
   KDL_TRY(ld_held_file_write(linker->request->output, output->data, output->size));
   ld_stages_end(&linker->stages, LD_STAGE_WRITE);

@@ -15,6 +15,7 @@ typedef struct ld_linker {
   ld_libraries libraries;
   char *builtin;  /* the path of the last library, or NULL */
   char *portable; /* of the one before it, for portable images, or NULL */
+  bool is_portable; /* the caller names no target (ld/portable) */
   ld_target target;
   ld_stages stages;
   LLVMModuleRef module;    /* the caller; after the link, everything */

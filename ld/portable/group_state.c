@@ -123,40 +123,6 @@ static bool mentions_variable(const ld_group_state *state, LLVMValueRef value) {
   return false;
 }
 
-/* An instruction that computes a constant expression, before `at`, with its operands likewise. */
-static LLVMValueRef build_expression(passing *p, LLVMValueRef expression) {
-  if (!LLVMIsAConstantExpr(expression) || !mentions_variable(p->state, expression))
-    return expression;
-  LLVMValueRef operands[16];
-  int count = LLVMGetNumOperands(expression);
-  if (count > 16)
-    return NULL;
-  for (int i = 0; i < count; ++i) {
-    operands[i] = build_expression(p, LLVMGetOperand(expression, (unsigned)i));
-    if (!operands[i])
-      return NULL;
-  }
-  LLVMOpcode opcode = LLVMGetConstOpcode(expression);
-  LLVMTypeRef type = LLVMTypeOf(expression);
-  switch (opcode) {
-  case LLVMGetElementPtr:
-    return LLVMBuildGEPWithNoWrapFlags(p->builder, LLVMGetGEPSourceElementType(expression),
-                                       operands[0], operands + 1, (unsigned)count - 1, "",
-                                       LLVMGEPGetNoWrapFlags(expression));
-  case LLVMBitCast:
-  case LLVMPtrToInt:
-  case LLVMIntToPtr:
-  case LLVMTrunc:
-    return LLVMBuildCast(p->builder, opcode, operands[0], type, "");
-  case LLVMAdd:
-  case LLVMSub:
-  case LLVMXor:
-    return LLVMBuildBinOp(p->builder, opcode, operands[0], operands[1], "");
-  default:
-    return NULL;
-  }
-}
-
 static kdl_status fail_use(const passing *p, LLVMValueRef function, const char *problem) {
   return kdl_fail(KDL_UNSUPPORTED,
                   "%s: '%.128s' %s, which a CPU cannot do: group memory and the work-item are "
@@ -164,35 +130,25 @@ static kdl_status fail_use(const passing *p, LLVMValueRef function, const char *
                   p->name, ld_value_name(function).data, problem);
 }
 
-/* Makes instructions of the constant expressions in which variables stand. */
-static kdl_status expand_function(passing *p, LLVMValueRef function) {
-  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-      for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); ++k) {
-        LLVMValueRef operand = LLVMGetOperand(i, k);
-        if (!LLVMIsAConstantExpr(operand) || !mentions_variable(p->state, operand))
-          continue;
-        if (LLVMIsAPHINode(i))
-          LLVMPositionBuilderBefore(p->builder,
-                                    LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(i, k)));
-        else
-          LLVMPositionBuilderBefore(p->builder, i);
-        LLVMValueRef built = build_expression(p, operand);
-        if (!built)
-          return fail_use(p, function, "computes with the address of group memory");
-        LLVMSetOperand(i, k, built);
-      }
-    }
-  }
-  return KDL_OK;
-}
-
-static user *find_user(passing *p, LLVMValueRef function) {
+static user *find_user(const passing *p, LLVMValueRef function) {
   for (size_t i = 0; i < p->count; ++i) {
     if (p->users[i].function == function)
       return &p->users[i];
   }
   return NULL;
+}
+
+/* Whether an operand stands for a variable, possibly in a constant expression. */
+static bool stands_for(const passing *p, LLVMValueRef value, size_t variable) {
+  if (variable == 0 && query_of(value) >= 0)
+    return true;
+  if (variable_of(p->state, value) == (int)variable)
+    return true;
+  for (unsigned i = 0; LLVMIsAConstantExpr(value) && i < (unsigned)LLVMGetNumOperands(value); ++i) {
+    if (stands_for(p, LLVMGetOperand(value, i), variable))
+      return true;
+  }
+  return false;
 }
 
 /* Adds to `needs` what one function uses and calls; whether that is more than before. */
@@ -202,10 +158,9 @@ static bool add_needs(passing *p, user *u) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
       for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); ++k) {
         LLVMValueRef operand = LLVMGetOperand(i, k);
-        int variable = query_of(operand) >= 0 ? 0 : variable_of(p->state, operand);
         const user *called = LLVMIsAFunction(operand) ? find_user(p, operand) : NULL;
         for (size_t v = 0; v < p->state->variable_count; ++v) {
-          bool needs = (int)v == variable || (called && called->needs[v]);
+          bool needs = called ? called->needs[v] : stands_for(p, operand, v);
           changed |= needs && !u->needs[v];
           u->needs[v] |= needs;
         }
@@ -346,6 +301,35 @@ static LLVMValueRef load_dynamic(passing *p, LLVMValueRef function) {
   return LLVMBuildLoad2(p->builder, pointer, place, "");
 }
 
+/* The value of an operand in a function that has the variables as parameters: constant expressions
+ * become instructions. NULL for an expression that is not known. */
+static LLVMValueRef build_operand(passing *p, LLVMValueRef function, LLVMValueRef operand) {
+  LLVMValueRef operands[16];
+  int variable = variable_of(p->state, operand), count = LLVMGetNumOperands(operand);
+  if (variable >= 0)
+    return kdl_text_is(ld_value_name(operand), dynamic_name)
+               ? load_dynamic(p, function)
+               : parameter_for(p, function, (size_t)variable);
+  if (!mentions_variable(p->state, operand))
+    return operand;
+  for (int i = 0; i < count && count <= 16; ++i) {
+    operands[i] = build_operand(p, function, LLVMGetOperand(operand, (unsigned)i));
+    if (!operands[i])
+      return NULL;
+  }
+  LLVMOpcode opcode = LLVMGetConstOpcode(operand);
+  if (opcode == LLVMGetElementPtr && count <= 16)
+    return LLVMBuildGEPWithNoWrapFlags(p->builder, LLVMGetGEPSourceElementType(operand),
+                                       operands[0], operands + 1, (unsigned)count - 1, "",
+                                       LLVMGEPGetNoWrapFlags(operand));
+  if (opcode == LLVMBitCast || opcode == LLVMPtrToInt || opcode == LLVMIntToPtr ||
+      opcode == LLVMTrunc)
+    return LLVMBuildCast(p->builder, opcode, operands[0], LLVMTypeOf(operand), "");
+  if (opcode == LLVMAdd || opcode == LLVMSub || opcode == LLVMXor)
+    return LLVMBuildBinOp(p->builder, opcode, operands[0], operands[1], "");
+  return NULL;
+}
+
 /* Replaces what stands for variables in a function that has them as parameters. */
 static kdl_status rewrite_function(passing *p, LLVMValueRef function) {
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
@@ -355,20 +339,19 @@ static kdl_status rewrite_function(passing *p, LLVMValueRef function) {
       int operands = LLVMGetNumOperands(i) - (callee != NULL);
       for (int k = 0; k < operands; ++k) {
         LLVMValueRef operand = LLVMGetOperand(i, (unsigned)k);
-        int variable = variable_of(p->state, operand);
-        user *taken = LLVMIsAFunction(operand) ? find_user(p, operand) : NULL;
+        const user *taken = LLVMIsAFunction(operand) ? find_user(p, operand) : NULL;
         if (query_of(operand) >= 0 || (taken && taken->replaced_by))
           return fail_use(p, function, "takes the address of a function that uses them");
-        if (variable < 0)
+        if (!mentions_variable(p->state, operand))
           continue;
-        bool is_dynamic = kdl_text_is(ld_value_name(operand), dynamic_name);
         LLVMPositionBuilderBefore(p->builder,
                                   LLVMIsAPHINode(i) ? LLVMGetBasicBlockTerminator(
                                                           LLVMGetIncomingBlock(i, (unsigned)k))
                                                     : i);
-        LLVMSetOperand(i, (unsigned)k,
-                       is_dynamic ? load_dynamic(p, function)
-                                  : parameter_for(p, function, (size_t)variable));
+        LLVMValueRef made = build_operand(p, function, operand);
+        if (!made)
+          return fail_use(p, function, "computes with the address of group memory");
+        LLVMSetOperand(i, (unsigned)k, made);
       }
       const user *called = callee && LLVMIsAFunction(callee) ? find_user(p, callee) : NULL;
       if (callee && query_of(callee) >= 0)
@@ -381,8 +364,6 @@ static kdl_status rewrite_function(passing *p, LLVMValueRef function) {
 }
 
 static kdl_status pass_all(passing *p) {
-  for (size_t i = 0; i < p->count; ++i)
-    KDL_TRY(expand_function(p, p->users[i].function));
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = 0; i < p->count; ++i)

@@ -6,6 +6,7 @@
  *
  *   lower.c         what is the same for all; kernels of NVIDIA's GPUs
  *   lower_amd.c     private memory, structures by value, and variables of AMD's GPUs
+ *   add_conversions.c  functions that LLVM's code generators call on CPUs
  *   lower_cpu.c     functions that run a group, by <kdl/host_abi.h>
  *   flatten.c       removes address spaces, which CPUs do not have
  *   group_state.c   the work-item and group memory as parameters of functions
@@ -18,6 +19,9 @@
 /* Replaces linker->module. Fails as ld_form_check, or names the function and what the device
  * lacks. */
 kdl_status ld_portable_lower(ld_linker *linker);
+
+/* After optimising: the functions that LLVM's code generators call on CPUs. */
+kdl_status ld_portable_add_conversions(ld_linker *linker);
 
 /* The parts for a family. */
 kdl_status ld_lower_amd(ld_linker *linker);

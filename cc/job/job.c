@@ -30,7 +30,8 @@ static kdl_status add_hint(cc_job *job, kdl_status status) {
       job->source->language == CC_OPENCL_C ||
       cc_read_text_file(&job->arena, job->source->path, &text) != KDL_OK)
     return status;
-  if (last_message_contains(job, "poisoned identifier"))
+  if (last_message_contains(job, "poisoned identifier") ||
+      last_message_contains(job, "kdl_p1_is_host"))
     cc_add_message(job,
                    "%s: note: the target portable has no macro that names a device, which is known "
                    "when the image is loaded: leave out the test, use KDL_HOST as a value, or give "

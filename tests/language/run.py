@@ -3,7 +3,8 @@
 """run.py KDL LAUNCHER WORK ROUTE TARGET: the language's conformance suite for one target.
 
 Compiles the cases of each folder below cases/ in one call of kdl cc, and runs them by LAUNCHER on the
-first device of ROUTE ("host", "opencl", "cuda"); "none" compiles only. README.md describes cases.
+first device of ROUTE ("host", "opencl", "cuda"); "none" compiles only. TARGET@DEVICE links the images for
+a device, as portable@h200. README.md describes cases.
 """
 import fnmatch
 import os
@@ -121,9 +122,13 @@ def write_case(case, library, out):
 
 
 def compile_cases(kdl, target, cases, source, library, flags=()):
+    target, _, device = target.partition("@")
     source.write_text("".join(f'#include "{path}"\n' for path in dict.fromkeys(c.path for c in cases)))
-    return subprocess.run([kdl, "cc", source, f"--targets={target}", "-Wall", "-Wextra", "-Werror", *flags,
-                           "-o", library], capture_output=True, text=True)
+    result = subprocess.run([kdl, "cc", source, f"--targets={target}", "-Wall", "-Wextra", "-Werror", *flags,
+                             "-o", library], capture_output=True, text=True)
+    if device and result.returncode == 0:
+        result = subprocess.run([kdl, "link", library, f"--for={device}", "-o", library], capture_output=True, text=True)
+    return result
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# suites.sh SOURCE KDL PROGRAM WORK ROUTE TARGET: the kernels of public suites, compiled for TARGET and run on ROUTE ("none" compiles only).
+# suites.sh SOURCE KDL PROGRAM WORK ROUTE TARGET[@DEVICE]: the kernels of public suites, compiled for TARGET, linked for DEVICE and run on ROUTE ("none" compiles only).
 set -euo pipefail
 source=$1 kdl=$2 program=$3 work=$4 route=$5 target=$6
 if ! command -v "${KDL_CLANG:-clang-22}" >/dev/null; then
@@ -9,7 +9,10 @@ if ! command -v "${KDL_CLANG:-clang-22}" >/dev/null; then
 fi
 mkdir -p "$work"
 for suite in rodinia polybench; do
-  "$kdl" cc "$source/tests/language/suites/${suite}_kernels.c" --targets="$target" -Wall -Wextra -Werror -o "$work/$suite.offload"
+  "$kdl" cc "$source/tests/language/suites/${suite}_kernels.c" --targets="${target%@*}" -Wall -Wextra -Werror -o "$work/$suite.offload"
+  if [[ $target == *@* ]]; then
+    "$kdl" link "$work/$suite.offload" --for="${target#*@}" -o "$work/$suite.offload"
+  fi
 done
 if [ "$route" = host ] && ! "$kdl" which "$work/rodinia.offload" hotspot --device=host >/dev/null 2>&1; then
   echo "skipped: this CPU, or the one that it is taken for, does not run $target"

@@ -44,7 +44,7 @@ kdl_pair *cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_repor
   for (size_t i = 0; i < caller->pair_count; ++i) {
     kdl_string key = caller->pairs[i].key;
     if (!kdl_text_is(key, "triple") && !kdl_text_is(key, "arch") &&
-        !kdl_text_is(key, KDL_DIGEST_KEY))
+        !kdl_text_is(key, KDL_DIGEST_KEY) && !kdl_text_is(key, KDL_PORTABLE_KEY))
       pairs[count++] = caller->pairs[i];
   }
   for (size_t i = 0; i < report->ukernel_count; ++i) {

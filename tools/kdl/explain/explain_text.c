@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/inspect/reasons.h"
+#include "lib/inspect/targets.h"
 #include "support/base/cxx_name.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -11,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Columns that are empty for all images are left out. */
 enum { show_priority = 1, show_tag = 2, show_module = 4 };
@@ -165,6 +167,18 @@ static void print_coverage(const kdl_coverage *coverage) {
   print_labelled("missing", text, "");
 }
 
+/* A portable image is the last choice: what kdl cc would make for the device. */
+static void print_native_target(const cli_ranking *ranking) {
+  char text[512];
+  kdl_out out = {text, sizeof text, 0};
+  const char *colon = strchr(ranking->device, ':'), *arch = colon ? colon + 1 : ranking->device;
+  kdl_out_format(&out,
+                 "no image is for this device: kdl-ld lowers the portable one when it is loaded; "
+                 "'kdl cc --targets=%.*s' makes a native one",
+                 (int)strcspn(arch, ":+ "), arch);
+  print_labelled("native", text, "");
+}
+
 /* "chosen  image 0 (cubin sm_90a), exact", or the nearest image and what would help. */
 static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   const kdl_verdict *first = ranking->chosen ? ranking->chosen : &ranking->items[0];
@@ -178,6 +192,8 @@ static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   if (ranking->chosen)
     kdl_out_format(&out, ", %s", first->fit);
   print_labelled("chosen", text, "");
+  if (ranking->chosen && kdl_family_of_triple(image.triple) == KDL_FAMILY_PORTABLE)
+    print_native_target(ranking);
   if (ranking->is_hollow) {
     const kdl_reason_row *hollow = kdl_reason_get(KDL_REASON_HOLLOW);
     print_labelled("hollow", hollow->words, "");

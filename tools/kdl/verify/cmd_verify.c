@@ -183,6 +183,7 @@ static void check_bytes(cli_verification *verify, cli_verified_image *image) {
   check_kind(verify, image);
   check_target(verify, image);
   verify_host_object(verify, image);
+  cli_verify_portable(verify, image);
   check_kernels(verify, image);
   cli_verify_signatures(verify, image);
 }

@@ -50,6 +50,9 @@ static inline kdl_status cli_verify_read(kdl_status status) {
   return status;
 }
 
+/* The form of a portable image, by kdl-ld. */
+void cli_verify_portable(cli_verification *verify, const cli_verified_image *image);
+
 /* Whether an image competes with others of its file. Objects and archives have one image per
  * translation unit for the same target, which a linker joins; in an OffloadBinary such images
  * compete. */

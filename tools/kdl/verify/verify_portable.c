@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The form of portable bitcode (docs/portable.md), which kdl-ld checks: it reads bitcode confined. */
+#include "lib/inspect/targets.h"
+#include "support/base/text.h"
+#include "support/system/file.h"
+#include "support/system/loader.h"
+#include "support/system/subprocess.h"
+#include "tools/kdl/verify/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* The first line of kdl-ld's messages, without its name. */
+static kdl_string first_message(const char *words) {
+  static const char error[] = "kdl-ld: error: ";
+  kdl_string line = {words, strcspn(words, "\n")};
+  return kdl_text_starts(line, error) ? kdl_text_substr(line, sizeof error - 1) : line;
+}
+
+static void run_check(cli_verification *verify, const cli_verified_image *image, const char *path,
+                      int fd) {
+  enum { milliseconds = 60000, memory = 4 };
+  const char *const arguments[] = {"kdl-ld", "--portable", "--caller=/proc/self/fd/3",
+                                   "--name=the image", NULL};
+  kdl_subprocess subprocess = {.path = path,
+                               .arguments = arguments,
+                               .environment = (const char *const *)environ,
+                               .files = &fd,
+                               .file_count = 1,
+                               .milliseconds = milliseconds,
+                               .memory = (uint64_t)memory << 30};
+  kdl_subprocess_outcome outcome;
+  if (cli_verify_read(kdl_subprocess_run(&subprocess, &outcome)) != KDL_OK)
+    cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
+                      "its form was not checked: %s", kdl_error_message());
+  else if (outcome.end != KDL_SUBPROCESS_EXITED || outcome.code > 1)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it makes kdl-ld fail");
+  else if (outcome.code != 0) {
+    kdl_string message = first_message(outcome.words);
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%.*s", (int)message.length,
+                      message.data);
+  }
+}
+
+void cli_verify_portable(cli_verification *verify, const cli_verified_image *image) {
+  char path[PATH_MAX];
+  if (image->info.kind != KDL_IMAGE_BITCODE ||
+      kdl_family_of_triple(image->info.triple) != KDL_FAMILY_PORTABLE)
+    return;
+  if (!kdl_linker_path(path)) {
+    cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
+                      "its form was not checked: kdl-ld not found; " KDL_LINKER_HOW);
+    return;
+  }
+  int fd = kdl_memory_file_create("kdl-image", KDL_MEMORY_FILE_DATA, image->data, image->size);
+  if (fd < 0)
+    cli_out_of_memory();
+  run_check(verify, image, path, fd);
+  close(fd);
+}

@@ -16,7 +16,8 @@ void cli_link_candidate_label(const kdl_link_candidate *candidate, char *buffer,
 }
 
 bool cli_link_candidate_is_near(const kdl_link_candidate *candidate, kdl_string triple) {
-  return kdl_family_of_triple(kdl_text_of(candidate->triple)) == kdl_family_of_triple(triple);
+  return candidate->chosen ||
+         kdl_family_of_triple(kdl_text_of(candidate->triple)) == kdl_family_of_triple(triple);
 }
 
 static kdl_string chosen_label(kdl_arena *arena, const kdl_link_ukernel *ukernel) {
@@ -49,6 +50,8 @@ kdl_pair *cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_repor
   }
   for (size_t i = 0; i < report->ukernel_count; ++i) {
     const kdl_link_ukernel *ukernel = &report->ukernels[i];
+    if (kdl_starts_with(ukernel->symbol, "kdl_p1_")) /* the lowering of a portable image */
+      continue;
     pairs[count++] = (kdl_pair){kdl_text_of(xarena_format(arena, "kdl.linked.%s", ukernel->symbol)),
                                 chosen_label(arena, ukernel)};
   }

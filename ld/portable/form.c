@@ -104,9 +104,15 @@ static kdl_status refuse(const char *name, LLVMValueRef where, const char *probl
     line = LLVMGetDebugLocLine(where);
   }
   const char *file = line ? LLVMGetDebugLocFilename(where, &length) : NULL;
-  if (file)
+  LLVMMetadataRef subprogram = LLVMIsAFunction(function) ? LLVMGetSubprogram(function) : NULL;
+  if (file) {
     snprintf(place, sizeof place, "%.*s:%u:%u", (int)length, file, line,
              LLVMGetDebugLocColumn(where));
+  } else if (subprogram) { /* of the function */
+    file = LLVMDIFileGetFilename(LLVMDIScopeGetFile(subprogram), &length);
+    snprintf(place, sizeof place, "%.*s:%u:1", (int)length, file,
+             LLVMDISubprogramGetLine(subprogram));
+  }
   return kdl_fail(KDL_BAD_FILE, "%s: '%.128s' %s%.128s, which a portable image cannot have",
                   file ? place : name, ld_value_name(function).data, problem, what);
 }
@@ -225,10 +231,10 @@ kdl_status ld_form_check(LLVMModuleRef module, const char *name) {
   if (length || LLVMGetFirstGlobalAlias(module) || LLVMGetFirstGlobalIFunc(module))
     return kdl_fail(KDL_BAD_FILE, "%s: found %s in a portable image, expected none", name,
                     length ? "assembly" : "an alias");
-  for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
-    KDL_TRY(check_variable(v, name));
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     KDL_TRY(check_function(f, name));
+  for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
+    KDL_TRY(check_variable(v, name));
   return KDL_OK;
 }
 

@@ -172,11 +172,17 @@ kdl_status ld_inline_check(LLVMModuleRef module, const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Marking and counting                                                                         */
 
-kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *name) {
+static bool is_part(LLVMValueRef function, bool keeps_calls) {
+  return !LLVMIsDeclaration(function) &&
+         !(keeps_calls && !ld_value_is_exported(function) && has_attribute(function, "noinline"));
+}
+
+kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, bool keeps_calls,
+                          const char *name) {
   LLVMContextRef context = LLVMGetModuleContext(module);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     kdl_string owner = ld_value_is_exported(f) ? ld_value_name(f) : symbol;
-    if (!LLVMIsDeclaration(f))
+    if (is_part(f, keeps_calls))
       LLVMAddAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES,
                               LLVMCreateStringAttribute(context, UKERNEL_ATTRIBUTE,
                                                         sizeof UKERNEL_ATTRIBUTE - 1, owner.data,
@@ -184,7 +190,7 @@ kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *n
   }
   KDL_TRY(ld_inline_check(module, name));
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-    if (!LLVMIsDeclaration(f))
+    if (is_part(f, keeps_calls))
       LLVMAddAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES,
                               LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));
   }

@@ -255,7 +255,8 @@ static kdl_status prepare_ukernels(ld_linker *linker, LLVMModuleRef module, imag
   }
   KDL_TRY(check_no_mutable_global(module, first, name));
   KDL_TRY(ld_constants_agree(linker->module, module, name));
-  return ld_inline_mark(module, first, name);
+  bool is_own = linker->portable && strcmp(group->image->library->name, linker->portable) == 0;
+  return ld_inline_mark(module, first, is_own, name);
 }
 
 static kdl_status link_image(ld_linker *linker, image_choices *group) {

@@ -42,9 +42,10 @@ kdl_status ld_link_finalize(ld_linker *linker);
 /* Inlining (inline.c). Functions that cannot be inlined are refused before LLVM tries, since LLVM
  * does not report reasons. After inlining, remaining calls are counted in any case. */
 
-/* Marks every function that a microkernel's module defines as part of the microkernel, to
- * inline. */
-kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *name);
+/* Marks every function that a microkernel's module defines as part of the microkernel, to inline;
+ * `keeps_calls`: except those that the module itself marks noinline, as libdevice's slow paths. */
+kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, bool keeps_calls,
+                          const char *name);
 
 /* Refuses functions that can never be inlined. */
 kdl_status ld_inline_check(LLVMModuleRef module, const char *name);

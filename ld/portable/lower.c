@@ -29,9 +29,12 @@ kdl_status ld_portable_lower(ld_linker *linker) {
   KDL_TRY(ld_form_check(linker->module, linker->request->caller));
   fold_is_host(linker->module, !is_gpu);
   KDL_TRY(ld_target_set_layout(&linker->target, linker->module));
-  if (family == KDL_FAMILY_NVPTX)
+  if (family == KDL_FAMILY_NVPTX) {
     set_convention(linker->module, LD_PTX_KERNEL);
-  else
+#ifdef LD_LIBDEVICE
+    ld_nvidia_use_libdevice(linker->module);
+#endif
+  } else
     KDL_TRY(family == KDL_FAMILY_AMDGCN ? ld_lower_amd(linker) : ld_lower_cpu(linker));
   return ld_module_verify(linker->module, linker->request->caller,
                           "broken when it was lowered for the device");

@@ -5,6 +5,7 @@
  * from portable.offload, as microkernels are.
  *
  *   lower.c         what is the same for all; kernels of NVIDIA's GPUs
+ *   nvidia_math.c   math by libdevice
  *   lower_amd.c     private memory, structures by value, and variables of AMD's GPUs
  *   add_conversions.c  functions that LLVM's code generators call on CPUs
  *   lower_cpu.c     functions that run a group, by <kdl/host_abi.h>
@@ -26,6 +27,9 @@ kdl_status ld_portable_add_conversions(ld_linker *linker);
 /* The parts for a family. */
 kdl_status ld_lower_amd(ld_linker *linker);
 kdl_status ld_lower_cpu(ld_linker *linker);
+
+/* Renames the math functions that a module declares to those of NVIDIA's libdevice. */
+void ld_nvidia_use_libdevice(LLVMModuleRef module);
 
 /* ------------------------------------------------------------------------------------------ */
 

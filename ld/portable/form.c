@@ -129,22 +129,28 @@ static bool is_target_intrinsic(kdl_string name) {
   return first.length < rest.length && KDL_TEXT_AMONG(first, families);
 }
 
-/* Targets disagree about the size of such a pointer in memory. */
-static bool holds_narrow_pointer(LLVMTypeRef type, bool is_part) {
+/* What targets lay out in different ways: the sizes of pointers to group memory and the alignment of
+ * large integers, as parts of a type. NULL if there is none. */
+static const char *contested_part(LLVMTypeRef type, bool is_part) {
+  const char *found = NULL;
   switch (LLVMGetTypeKind(type)) {
   case LLVMPointerTypeKind:
-    return is_part && LLVMGetPointerAddressSpace(type) > LD_SPACE_GLOBAL;
+    return is_part && LLVMGetPointerAddressSpace(type) > LD_SPACE_GLOBAL
+               ? "has a pointer to group memory in an array or a structure"
+               : NULL;
+  case LLVMIntegerTypeKind:
+    return is_part && LLVMGetIntTypeWidth(type) > 64
+               ? "has an integer of more than 64 bits in an array or a structure"
+               : NULL;
   case LLVMArrayTypeKind:
   case LLVMVectorTypeKind:
-    return holds_narrow_pointer(LLVMGetElementType(type), true);
+    return contested_part(LLVMGetElementType(type), true);
   case LLVMStructTypeKind:
-    for (unsigned i = 0; i < LLVMCountStructElementTypes(type); ++i) {
-      if (holds_narrow_pointer(LLVMStructGetTypeAtIndex(type, i), true))
-        return true;
-    }
-    return false;
+    for (unsigned i = 0; i < LLVMCountStructElementTypes(type) && !found; ++i)
+      found = contested_part(LLVMStructGetTypeAtIndex(type, i), true);
+    return found;
   default:
-    return false;
+    return NULL;
   }
 }
 
@@ -161,9 +167,10 @@ static kdl_status check_instruction(LLVMValueRef i, const char *name) {
                                                     : LLVMTypeOf(i);
   if (LLVMIsAAllocaInst(i) && LLVMGetPointerAddressSpace(LLVMTypeOf(i)) != LD_SPACE_GENERIC)
     return refuse(name, i, "has a variable in another address space", "");
-  if (holds_narrow_pointer(type, false))
-    return refuse(name, i, "has a pointer to group memory in an array or a structure", "");
-  return KDL_OK;
+  const char *contested = contested_part(type, false);
+  return contested && !LLVMIsAExtractValueInst(i) && !LLVMIsAAtomicCmpXchgInst(i)
+             ? refuse(name, i, contested, "")
+             : KDL_OK;
 }
 
 static kdl_status check_function(LLVMValueRef function, const char *name) {
@@ -205,9 +212,8 @@ static kdl_status check_variable(LLVMValueRef variable, const char *name) {
   if (space != LD_SPACE_GENERIC && space != LD_SPACE_GLOBAL && space != LD_SPACE_GROUP &&
       space != LD_SPACE_CONSTANT)
     return refuse(name, variable, "is in an address space of a target", "");
-  if (holds_narrow_pointer(LLVMGlobalGetValueType(variable), false))
-    return refuse(name, variable, "has a pointer to group memory in an array or a structure", "");
-  return KDL_OK;
+  const char *contested = contested_part(LLVMGlobalGetValueType(variable), false);
+  return contested ? refuse(name, variable, contested, "") : KDL_OK;
 }
 
 kdl_status ld_form_check(LLVMModuleRef module, const char *name) {

@@ -82,13 +82,15 @@ enum { damage_count = sizeof damages / sizeof *damages };
 typedef struct {
   const char *name;
   const char *kernel;
+  const char *triple; /* NULL: that of x86-64 */
   uint8_t *data;
   size_t size;
 } good_file;
 
 static good_file files[] = {{.name = "mark.bc", .kernel = "mark"},
                             {.name = "host.bc", .kernel = "saxpy"},
-                            {.name = "two_modules.bc", .kernel = "other"}};
+                            {.name = "two_modules.bc", .kernel = "other"},
+                            {.name = "portable.bc", .kernel = "scan", .triple = "portable"}};
 enum { file_count = sizeof files / sizeof *files };
 
 static void read_files(void) {
@@ -116,8 +118,8 @@ static void *pack(const good_file *file, const uint8_t *data, size_t size, bool 
                   size_t *out_size) {
   char key[64];
   snprintf(key, sizeof key, "kdl.kernel.%s", file->kernel);
-  const kdl_pair pairs[] = {{text("triple"), text("x86_64-unknown-linux-gnu")},
-                            {text("arch"), text("x86-64-v2")},
+  const kdl_pair pairs[] = {{text("triple"), text(file->triple ? file->triple : "x86_64-unknown-linux-gnu")},
+                            {text(file->triple ? "kdl.portable" : "arch"), text(file->triple ? "1" : "x86-64-v2")},
                             {text(key), text("rev=1")}};
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),

@@ -19,11 +19,8 @@ mkdir -p "$work"
 compile() {
   local kernel=$1
   shift
-  "$kdl" cc "$kernels/$kernel.c" --targets="${targets%@*}" -Wall -Wextra -Werror \
+  "$kdl" cc "$kernels/$kernel.c" --targets="$targets" -Wall -Wextra -Werror \
     --flag=-include "--flag=$source/tests/examples/mark.h" "$@" -o "$work/$kernel.offload"
-  if [[ $targets == *@* ]]; then # TARGET@DEVICE: linked for a device
-    "$kdl" link "$work/$kernel.offload" --for="${targets#*@}" -o "$work/$kernel.offload"
-  fi
 }
 for kernel in saxpy reduce softmax layernorm histogram; do
   compile "$kernel"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/driver.h"
+#include "lib/inspect/formats.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"
 #include "lib/inspect/write.h"
@@ -87,7 +88,7 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
 /* ------------------------------------------------------------------------------------------ */
 /* Packing                                                                                      */
 
-enum { key_count = 11 }; /* without those of kernels */
+enum { key_count = 13 }; /* without those of kernels */
 
 typedef struct {
   kdl_pair *items;
@@ -182,6 +183,20 @@ static const char *format_kernel_value(kdl_arena *arena, const cc_kernel *kernel
   return text;
 }
 
+/* The version of the form, the LLVM that wrote it, and what it needs of a device. */
+static void add_portable_pairs(pair_list *pairs, const cc_job *job, kdl_arena *arena) {
+  char producer[64];
+  kdl_bitcode_producer(job->image.data, job->image.length, producer, sizeof producer);
+  add_pair(pairs, KDL_PORTABLE_KEY, KDL_PORTABLE_VERSION);
+  if (kdl_starts_with(producer, "LLVM"))
+    add_pair(pairs, "kdl.llvm", xarena_format(arena, "%s", producer + sizeof "LLVM" - 1));
+  if (job->has_half || job->has_double)
+    add_pair(pairs, "kdl.needs",
+             job->has_half && job->has_double ? "fp16+fp64"
+             : job->has_half                  ? "fp16"
+                                              : "fp64");
+}
+
 static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
   const cc_target *target = job->target;
   const cc_kernels *kernels = &job->kernels;
@@ -198,7 +213,7 @@ static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
   if (job->kind == KDL_IMAGE_PTX)
     add_pair(&pairs, "min_sm", xarena_format(arena, "%u", target->capability));
   if (target->family == CC_PORTABLE)
-    add_pair(&pairs, KDL_PORTABLE_KEY, KDL_PORTABLE_VERSION);
+    add_portable_pairs(&pairs, job, arena);
   if (target->family == CC_OPENCL) {
     add_pair(&pairs, "kdl.kind", "cl");
     add_pair(&pairs, "kdl.cl_std", CC_OPENCL_VERSION);

@@ -22,7 +22,8 @@ const cli_command cli_command_cc = {
         (const cli_option[]){
             {"targets", 0, CLI_MANY, "T,T",
              "the targets: sm_90, compute_90, gfx942, gfx11-generic, spirv64 (or spirv64v1.0 to "
-             "spirv64v1.6), opencl-c, x86-64-v3, portable, a CPU such as znver4 or native, or a device such "
+             "spirv64v1.6), opencl-c, x86-64-v3, portable, a CPU such as znver4 or native, or a "
+             "device such "
              "as h200 or zen4"},
             {"output", 'o', CLI_ONCE, "OUT", "the output file"},
             {"variant", 0, CLI_MANY, "KEYS:FILE",

@@ -276,8 +276,7 @@ static kdl_status make_host(cc_job *job) {
 kdl_status cc_make_image(cc_job *job) {
   if (job->plan->bitcode && job->target->family == CC_OPENCL)
     return cc_error(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
-  if (job->plan->bitcode && job->target->family != CC_HOST &&
-      job->target->family != CC_PORTABLE)
+  if (job->plan->bitcode && job->target->family != CC_HOST && job->target->family != CC_PORTABLE)
     return make_bitcode(job);
   switch (job->target->family) {
   case CC_NVIDIA:

@@ -20,7 +20,8 @@ kdl_status cc_make_portable(cc_job *job) {
   const char *ir = cc_temp_path(job, "portable.ll"), *image = cc_temp_path(job, "bc");
   char program[PATH_MAX];
   if (!kdl_linker_path(program))
-    return cc_error(job, "%s: portable images need kdl-ld: found none in the folder of this "
+    return cc_error(job,
+                    "%s: portable images need kdl-ld: found none in the folder of this "
                     "program, in KDL_LD or where it is installed; " KDL_LINKER_HOW,
                     job->source->path);
   KDL_TRY(cc_compile(job, job->code,

@@ -146,8 +146,8 @@ static bool parse_riscv(kdl_string name, cc_target *out, kdl_parse_error *out_er
 
 static bool parse_arch(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   static bool (*const parsers[])(kdl_string, cc_target *, kdl_parse_error *) = {
-      parse_nvidia, parse_amd, parse_spirv, parse_opencl, parse_portable,
-      parse_x86,    parse_aarch64, parse_riscv};
+      parse_nvidia,   parse_amd, parse_spirv,   parse_opencl,
+      parse_portable, parse_x86, parse_aarch64, parse_riscv};
   for (size_t i = 0; i < sizeof parsers / sizeof *parsers; ++i) {
     if (parsers[i](name, out, out_error))
       return true;
@@ -204,7 +204,7 @@ static bool parse_device(kdl_string name, cc_target *out, kdl_parse_error *out_e
 
 static kdl_status fail_unknown_target(kdl_string name) {
   static const char *const examples[] = {
-      "sm_75",    "sm_80",     "sm_90",     "gfx90a",    "gfx942",  "gfx1100", "spirv64",
+      "sm_75",    "sm_80",     "sm_90",     "gfx90a",    "gfx942",  "gfx1100",  "spirv64",
       "opencl-c", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a", "portable", "native"};
   kdl_nearest nearest = kdl_nearest_to(name);
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i)

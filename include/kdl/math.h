@@ -20,6 +20,7 @@
 
 #if defined(KDL_PORTABLE)
 #include <kdl/math/portable.h>
+
 #include <kdl/math/device.h>
 #elif KDL_OPENCL
 #include <kdl/math/opencl.h>

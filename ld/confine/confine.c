@@ -202,9 +202,8 @@ static void allow_system(ld_landlock *landlock) {
 #endif
 }
 
-static bool restrict_files(const ld_request *request, const char *builtin,
-                           const char *portable, int *out_problem,
-                           int *out_version) {
+static bool restrict_files(const ld_request *request, const char *builtin, const char *portable,
+                           int *out_problem, int *out_version) {
   ld_landlock landlock = ld_landlock_begin();
   ld_program program;
   allow_system(&landlock);

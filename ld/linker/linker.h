@@ -13,8 +13,8 @@ typedef struct ld_linker {
   const ld_request *request;
   ld_context *context;
   ld_libraries libraries;
-  char *builtin;  /* the path of the last library, or NULL */
-  char *portable; /* of the one before it, for portable images, or NULL */
+  char *builtin;    /* the path of the last library, or NULL */
+  char *portable;   /* of the one before it, for portable images, or NULL */
   bool is_portable; /* the caller names no target (ld/portable) */
   ld_target target;
   ld_stages stages;

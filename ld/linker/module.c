@@ -47,37 +47,11 @@ kdl_status ld_context_check(ld_context *context, const char *what) {
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* The producer in the identification block of bitcode: "LLVM22.1.8"; "" where it is missing. */
-static void read_producer(const void *data, size_t size, char *out_producer, size_t capacity) {
-  enum { block_identification = 13, record_string = 1 };
-  kdl_bitstream stream;
-  kdl_bitblock top, block;
-  kdl_bitentry entry;
-  out_producer[0] = '\0';
-  kdl_status status = kdl_bitstream_open(data, size, &stream, &top);
-  if (status == KDL_OK)
-    status = kdl_bitstream_next(&stream, &top, &entry);
-  if (status != KDL_OK || entry.kind != KDL_BITS_BLOCK || entry.id != block_identification ||
-      kdl_bitstream_enter(&stream, &entry, &block) != KDL_OK)
-    return;
-  while (kdl_bitstream_next(&stream, &block, &entry) == KDL_OK && entry.kind != KDL_BITS_END) {
-    if (entry.kind != KDL_BITS_RECORD || entry.id != record_string)
-      continue;
-    uint64_t letter;
-    size_t length = 0;
-    while (length + 1 < capacity && kdl_bitstream_value(&stream, &letter) && letter >= ' ' &&
-           letter < 127)
-      out_producer[length++] = (char)letter;
-    out_producer[length] = '\0';
-    return;
-  }
-}
-
 /* LLVM reads bitcode of older versions. Of newer ones it refuses some and may misread others. */
 static kdl_status check_producer(const void *data, size_t size, const char *name) {
   char producer[64];
   unsigned major, minor, patch;
-  read_producer(data, size, producer, sizeof producer);
+  kdl_bitcode_producer(data, size, producer, sizeof producer);
   LLVMGetVersion(&major, &minor, &patch);
   if (strncmp(producer, "LLVM", 4) != 0 || strtoul(producer + 4, NULL, 10) <= major)
     return KDL_OK;
@@ -135,8 +109,7 @@ kdl_status ld_module_read(ld_context *context, const void *data, size_t size, co
 
 kdl_status ld_module_read_text(ld_context *context, const void *data, size_t size, const char *name,
                                LLVMModuleRef *out_module) {
-  LLVMMemoryBufferRef buffer =
-      LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, name);
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, name);
   char *problem = NULL;
   bool failed = LLVMParseIRInContext2(context->llvm, buffer, out_module, &problem);
   LLVMDisposeMemoryBuffer(buffer);

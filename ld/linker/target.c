@@ -353,8 +353,8 @@ static kdl_status find_llvm_target(const ld_target *target, LLVMTargetRef *out_l
   initialize_llvm_target(target->family);
   if (!LLVMGetTargetFromTriple(target->triple, out_llvm, &problem))
     return KDL_OK;
-  kdl_status status = kdl_fail(KDL_UNSUPPORTED, "%s: this LLVM makes no code for it: %s",
-                               target->triple, problem);
+  kdl_status status =
+      kdl_fail(KDL_UNSUPPORTED, "%s: this LLVM makes no code for it: %s", target->triple, problem);
   LLVMDisposeMessage(problem);
   return status;
 }
@@ -370,9 +370,8 @@ static void set_layout(const ld_target *target, LLVMTargetMachineRef machine,
 kdl_status ld_target_set_layout(const ld_target *target, LLVMModuleRef module) {
   LLVMTargetRef llvm;
   KDL_TRY(find_llvm_target(target, &llvm));
-  LLVMTargetMachineRef machine =
-      LLVMCreateTargetMachine(llvm, target->triple, "", "", LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                              LLVMCodeModelDefault);
+  LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+      llvm, target->triple, "", "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
   if (!machine)
     return kdl_fail(KDL_UNSUPPORTED, "%s: LLVM makes no code for it", target->triple);
   set_layout(target, machine, module);

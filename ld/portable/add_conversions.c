@@ -36,8 +36,8 @@ static kdl_status read_conversions(ld_linker *linker, LLVMModuleRef *out_module)
   ld_choice choice;
   const void *data;
   size_t size;
-  const ld_candidate *chosen = ld_choose_ukernel(&linker->libraries, KDL_TEXT("__truncsfhf2"),
-                                                 linker->context, &choice);
+  const ld_candidate *chosen =
+      ld_choose_ukernel(&linker->libraries, KDL_TEXT("__truncsfhf2"), linker->context, &choice);
   *out_module = NULL;
   if (!chosen)
     return KDL_OK;

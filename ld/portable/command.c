@@ -32,15 +32,18 @@ static kdl_status check_image(ld_context *context, const cli_bytes *bytes, const
   KDL_TRY(ld_module_read(context, bytes->data, bytes->size, name, &module));
   kdl_status status = ld_form_is(module)
                           ? ld_form_check(module, name)
-                          : kdl_fail(KDL_BAD_FILE, "%s: found no mark of portable bitcode, expected "
-                                     "an image that 'kdl cc --targets=portable' made", name);
+                          : kdl_fail(KDL_BAD_FILE,
+                                     "%s: found no mark of portable bitcode, expected "
+                                     "an image that 'kdl cc --targets=portable' made",
+                                     name);
   LLVMDisposeModule(module);
   return status;
 }
 
 static kdl_status make_image(const form_job *job, ld_context *context, const cli_bytes *bytes) {
   LLVMModuleRef module = NULL;
-  kdl_status status = ld_module_read_text(context, bytes->data, bytes->size, job->request.path, &module);
+  kdl_status status =
+      ld_module_read_text(context, bytes->data, bytes->size, job->request.path, &module);
   if (status == KDL_OK)
     status = ld_form_make(module, job->kernels, job->count);
   if (status == KDL_OK)

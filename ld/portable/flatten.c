@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Address spaces are part of types, which LLVM's C interface does not change in place; so the module
- * is printed, rewritten as text and read again. LLVM corrects the names of intrinsics itself.
+ * Address spaces are part of types, which LLVM's C interface does not change in place; so the
+ * module is printed, rewritten as text and read again. LLVM corrects the names of intrinsics
+ * itself.
  */
 #include "ld/portable/lower.h"
 

@@ -28,8 +28,7 @@ bool ld_form_kernel_parse(kdl_string text, ld_form_kernel *out_kernel) {
   out_kernel->bound = -1;
   if (kdl_text_is(kdl_text_substr(text, at), "-1"))
     return true;
-  out_kernel->bound =
-      kdl_text_parse_number(text, &at, &bound) && bound < 4096 ? (int)bound : -1;
+  out_kernel->bound = kdl_text_parse_number(text, &at, &bound) && bound < 4096 ? (int)bound : -1;
   return at == text.length && out_kernel->bound >= 0;
 }
 
@@ -53,10 +52,11 @@ static void set_kernel(LLVMModuleRef module, const ld_form_kernel *kernel) {
   char text[128];
   if (!function)
     return;
-  int length = snprintf(text, sizeof text,
-                        "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%d",
-                        kernel->block[0], kernel->block[1], kernel->block[2], kernel->tile[0],
-                        kernel->tile[1], kernel->tile[2], kernel->bound);
+  int length =
+      snprintf(text, sizeof text,
+               "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%d",
+               kernel->block[0], kernel->block[1], kernel->block[2], kernel->tile[0],
+               kernel->tile[1], kernel->tile[2], kernel->bound);
   LLVMAddAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES,
                           LLVMCreateStringAttribute(LLVMGetModuleContext(module), KERNEL_ATTRIBUTE,
                                                     sizeof KERNEL_ATTRIBUTE - 1, text,
@@ -118,10 +118,9 @@ static kdl_status refuse(const char *name, LLVMValueRef where, const char *probl
 }
 
 static bool is_target_intrinsic(kdl_string name) {
-  static const char *const families[] = {"nvvm",  "amdgcn", "r600",    "x86",  "aarch64",
-                                         "arm",   "riscv",  "spv",     "dx",   "ppc",
-                                         "s390",  "wasm",   "hexagon", "mips", "loongarch",
-                                         "xcore", "bpf",    "ve",      "nvgpu"};
+  static const char *const families[] = {
+      "nvvm", "amdgcn", "r600",    "x86",  "aarch64",   "arm",   "riscv", "spv", "dx",   "ppc",
+      "s390", "wasm",   "hexagon", "mips", "loongarch", "xcore", "bpf",   "ve",  "nvgpu"};
   if (!kdl_text_starts(name, "llvm."))
     return false;
   kdl_string rest = kdl_text_substr(name, sizeof "llvm." - 1);
@@ -129,8 +128,8 @@ static bool is_target_intrinsic(kdl_string name) {
   return first.length < rest.length && KDL_TEXT_AMONG(first, families);
 }
 
-/* What targets lay out in different ways: the sizes of pointers to group memory and the alignment of
- * large integers, as parts of a type. NULL if there is none. */
+/* What targets lay out in different ways: the sizes of pointers to group memory and the alignment
+ * of large integers, as parts of a type. NULL if there is none. */
 static const char *contested_part(LLVMTypeRef type, bool is_part) {
   const char *found = NULL;
   switch (LLVMGetTypeKind(type)) {
@@ -162,9 +161,9 @@ static kdl_status check_instruction(LLVMValueRef i, const char *name) {
     if (LLVMIsAFunction(called) && is_target_intrinsic(ld_value_name(called)))
       return refuse(name, i, "calls ", ld_value_name(called).data);
   }
-  LLVMTypeRef type = LLVMIsAAllocaInst(i)             ? LLVMGetAllocatedType(i)
+  LLVMTypeRef type = LLVMIsAAllocaInst(i)          ? LLVMGetAllocatedType(i)
                      : LLVMIsAGetElementPtrInst(i) ? LLVMGetGEPSourceElementType(i)
-                                                    : LLVMTypeOf(i);
+                                                   : LLVMTypeOf(i);
   if (LLVMIsAAllocaInst(i) && LLVMGetPointerAddressSpace(LLVMTypeOf(i)) != LD_SPACE_GENERIC)
     return refuse(name, i, "has a variable in another address space", "");
   const char *contested = contested_part(type, false);
@@ -179,8 +178,7 @@ static kdl_status check_function(LLVMValueRef function, const char *name) {
   kdl_string symbol = ld_value_name(function);
   unsigned long version;
   char *end;
-  if (convention != LLVMCCallConv && convention != LLVMFastCallConv &&
-      convention != LD_SPIR_KERNEL)
+  if (convention != LLVMCCallConv && convention != LLVMFastCallConv && convention != LD_SPIR_KERNEL)
     return refuse(name, function, "has the calling convention of a target", "");
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
     if (LLVMGetStringAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attributes[i],

@@ -3,6 +3,7 @@
  * As docs/decisions/0009-group-variables.md, on values in place of text: which function needs which
  * variable is a fixed point over calls.
  */
+#include "cc/groups/flow.h"
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
 #include "support/base/error.h"
@@ -37,6 +38,7 @@ typedef struct {
   LLVMBuilderRef builder;
   user *users;
   size_t count;
+  ld_map numbers; /* of users, by their functions */
 } passing;
 
 void ld_group_state_init(kdl_arena *arena, LLVMModuleRef module, ld_group_state *out_state) {
@@ -131,11 +133,8 @@ static kdl_status fail_use(const passing *p, LLVMValueRef function, const char *
 }
 
 static user *find_user(const passing *p, LLVMValueRef function) {
-  for (size_t i = 0; i < p->count; ++i) {
-    if (p->users[i].function == function)
-      return &p->users[i];
-  }
-  return NULL;
+  uint32_t number;
+  return ld_map_get(&p->numbers, function, &number) ? &p->users[number] : NULL;
 }
 
 /* Whether an operand stands for a variable, possibly in a constant expression. */
@@ -199,8 +198,8 @@ static void add_parameters(passing *p, user *u) {
   LLVMTypeRef type = LLVMGlobalGetValueType(u->function);
   LLVMTypeRef pointer = LLVMPointerTypeInContext(LLVMGetModuleContext(p->state->module), 0);
   unsigned own = LLVMCountParams(u->function), count = own;
-  LLVMTypeRef *types = xarena_alloc(p->state->arena,
-                                    (own + p->state->variable_count) * sizeof *types);
+  LLVMTypeRef *types =
+      xarena_alloc(p->state->arena, (own + p->state->variable_count) * sizeof *types);
   LLVMGetParamTypes(type, types);
   for (size_t v = 0; v < p->state->variable_count; ++v) {
     if (u->needs[v])
@@ -209,9 +208,8 @@ static void add_parameters(passing *p, user *u) {
   char name[512];
   snprintf(name, sizeof name, "%s", ld_value_name(u->function).data);
   LLVMSetValueName2(u->function, "", 0);
-  u->replaced_by =
-      LLVMAddFunction(p->state->module, name,
-                      LLVMFunctionType(LLVMGetReturnType(type), types, count, false));
+  u->replaced_by = LLVMAddFunction(p->state->module, name,
+                                   LLVMFunctionType(LLVMGetReturnType(type), types, count, false));
   LLVMSetLinkage(u->replaced_by, LLVMInternalLinkage);
   LLVMSetFunctionCallConv(u->replaced_by, LLVMGetFunctionCallConv(u->function));
   copy_attributes(u->function, u->replaced_by, own);
@@ -263,9 +261,8 @@ static void pass_variables(passing *p, LLVMValueRef call, const user *called) {
       arguments[count++] = parameter_for(p, caller, v);
   }
   LLVMPositionBuilderBefore(p->builder, call);
-  LLVMValueRef made =
-      LLVMBuildCall2(p->builder, LLVMGlobalGetValueType(called->replaced_by), called->replaced_by,
-                     arguments, count, "");
+  LLVMValueRef made = LLVMBuildCall2(p->builder, LLVMGlobalGetValueType(called->replaced_by),
+                                     called->replaced_by, arguments, count, "");
   LLVMSetInstructionCallConv(made, LLVMGetInstructionCallConv(call));
   copy_call_attributes(call, made, own);
   if (LLVMCanValueUseFastMathFlags(call))
@@ -287,8 +284,8 @@ static void answer_query(passing *p, LLVMValueRef call, int query) {
                           LLVMConstInt(number, queries[query].member, false), at};
   LLVMValueRef place = LLVMBuildInBoundsGEP2(b, p->state->item_type, item, index, 3, "");
   LLVMValueRef value = LLVMBuildLoad2(b, number, place, "");
-  value = LLVMBuildSelect(b, is_known, value,
-                          LLVMConstInt(number, queries[query].otherwise, false), "");
+  value = LLVMBuildSelect(b, is_known, value, LLVMConstInt(number, queries[query].otherwise, false),
+                          "");
   LLVMReplaceAllUsesWith(call, value);
   LLVMInstructionEraseFromParent(call);
 }
@@ -344,10 +341,10 @@ static kdl_status rewrite_function(passing *p, LLVMValueRef function) {
           return fail_use(p, function, "takes the address of a function that uses them");
         if (!mentions_variable(p->state, operand))
           continue;
-        LLVMPositionBuilderBefore(p->builder,
-                                  LLVMIsAPHINode(i) ? LLVMGetBasicBlockTerminator(
-                                                          LLVMGetIncomingBlock(i, (unsigned)k))
-                                                    : i);
+        LLVMPositionBuilderBefore(
+            p->builder, LLVMIsAPHINode(i)
+                            ? LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(i, (unsigned)k))
+                            : i);
         LLVMValueRef made = build_operand(p, function, operand);
         if (!made)
           return fail_use(p, function, "computes with the address of group memory");
@@ -388,7 +385,7 @@ static kdl_status pass_all(passing *p) {
 }
 
 kdl_status ld_group_state_pass(ld_group_state *state, const char *name) {
-  passing p = {.state = state, .name = name};
+  passing p = {.state = state, .name = name, .numbers = {.arena = state->arena}};
   size_t count = 0;
   for (LLVMValueRef f = LLVMGetFirstFunction(state->module); f; f = LLVMGetNextFunction(f))
     ++count;
@@ -398,6 +395,7 @@ kdl_status ld_group_state_pass(ld_group_state *state, const char *name) {
       continue;
     bool *needs = xarena_alloc(state->arena, state->variable_count * sizeof *needs);
     memset(needs, 0, state->variable_count * sizeof *needs);
+    ld_map_set(&p.numbers, f, (uint32_t)p.count);
     p.users[p.count++] = (user){.function = f, .needs = needs};
   }
   p.builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(state->module));

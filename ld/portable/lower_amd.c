@@ -39,8 +39,8 @@ static LLVMTypeRef type_of_attribute(LLVMAttributeRef attribute) {
 /* ------------------------------------------------------------------------------------------ */
 /* Variables                                                                                    */
 
-/* A copy of the variable in global or constant memory; its address as a generic pointer replaces the
- * old one. */
+/* A copy of the variable in global or constant memory; its address as a generic pointer replaces
+ * the old one. */
 static void move_variable(const amd *a, LLVMValueRef old) {
   bool is_constant = LLVMIsGlobalConstant(old);
   char name[512];
@@ -155,8 +155,7 @@ static void replace_kernel(const amd *a, LLVMValueRef old) {
     LLVMAppendExistingBasicBlock(made, b);
   }
   for (unsigned i = 0; i < count; ++i) {
-    LLVMTypeRef type =
-        type_of_attribute(LLVMGetEnumAttributeAtIndex(old, i + 1, kind_of("byval")));
+    LLVMTypeRef type = type_of_attribute(LLVMGetEnumAttributeAtIndex(old, i + 1, kind_of("byval")));
     LLVMValueRef value = LLVMGetParam(made, i);
     if (type) {
       unsigned align = LLVMABIAlignmentOfType(a->layout, type);
@@ -205,8 +204,8 @@ static void lower_instruction(const amd *a, LLVMValueRef i) {
     LLVMPositionBuilderBefore(a->builder, i);
     LLVMValueRef count = LLVMGetOperand(i, 0);
     bool is_one = LLVMIsAConstantInt(count) && LLVMConstIntGetZExtValue(count) == 1;
-    LLVMValueRef made = build_private(a, LLVMGetAllocatedType(i), is_one ? NULL : count,
-                                      LLVMGetAlignment(i));
+    LLVMValueRef made =
+        build_private(a, LLVMGetAllocatedType(i), is_one ? NULL : count, LLVMGetAlignment(i));
     LLVMReplaceAllUsesWith(i, made);
     LLVMInstructionEraseFromParent(i);
   } else if (LLVMIsACallInst(i)) {

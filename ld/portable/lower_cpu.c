@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * For CPUs: a kernel that runs one work-item becomes one that runs a group, with the descriptor that
- * <kdl/host_abi.h> asks for, as `kdl cc` writes them in C (cc/source/wrapper.c). Kernels with
+ * For CPUs: a kernel that runs one work-item becomes one that runs a group, with the descriptor
+ * that <kdl/host_abi.h> asks for, as `kdl cc` writes them in C (cc/source/wrapper.c). Kernels with
  * barriers are then split at them (cc/groups).
  */
+#include "cc/groups/flow.h"
 #include "cc/groups/groups.h"
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
@@ -16,7 +17,14 @@
 #include <string.h>
 
 /* The members of kdl_host_group. */
-enum { GROUP_GROUP = 1, GROUP_COUNT, GROUP_BLOCK, GROUP_SHARED_SIZE = 5, GROUP_SHARED, GROUP_ERROR };
+enum {
+  GROUP_GROUP = 1,
+  GROUP_COUNT,
+  GROUP_BLOCK,
+  GROUP_SHARED_SIZE = 5,
+  GROUP_SHARED,
+  GROUP_ERROR
+};
 /* Those of the work-item. */
 enum { ITEM_GROUP, ITEM_GROUP_COUNT, ITEM_BLOCK, ITEM_THREAD, ITEM_DYNAMIC };
 
@@ -55,8 +63,7 @@ static LLVMValueRef load_group(const wrapper *w, unsigned index, int element) {
 }
 
 static void store_item(const wrapper *w, unsigned index, int element, LLVMValueRef value) {
-  LLVMBuildStore(w->builder, value,
-                 member(w, w->state->item_type, w->places[0], index, element));
+  LLVMBuildStore(w->builder, value, member(w, w->state->item_type, w->places[0], index, element));
 }
 
 static void add_attribute(LLVMValueRef function, const char *name) {
@@ -67,15 +74,15 @@ static void add_attribute(LLVMValueRef function, const char *name) {
 }
 
 static LLVMTypeRef byval_type(LLVMValueRef function, unsigned parameter) {
-  LLVMAttributeRef found = LLVMGetEnumAttributeAtIndex(
-      function, parameter + 1, LLVMGetEnumAttributeKindForName("byval", 5));
+  LLVMAttributeRef found = LLVMGetEnumAttributeAtIndex(function, parameter + 1,
+                                                       LLVMGetEnumAttributeKindForName("byval", 5));
   return found ? LLVMGetTypeAttributeValue(found) : NULL;
 }
 
 static unsigned align_of_parameter(const wrapper *w, unsigned parameter) {
   LLVMTypeRef by_value = byval_type(w->item, parameter);
-  LLVMAttributeRef found = LLVMGetEnumAttributeAtIndex(
-      w->item, parameter + 1, LLVMGetEnumAttributeKindForName("align", 5));
+  LLVMAttributeRef found = LLVMGetEnumAttributeAtIndex(w->item, parameter + 1,
+                                                       LLVMGetEnumAttributeKindForName("align", 5));
   if (by_value && found)
     return (unsigned)LLVMGetEnumAttributeValue(found);
   return LLVMABIAlignmentOfType(w->layout,
@@ -151,10 +158,9 @@ static void copy_parameter_attributes(const wrapper *w, LLVMValueRef call, unsig
 static void call_item(const wrapper *w, LLVMValueRef *arguments, unsigned own) {
   unsigned count = own;
   for (; count < LLVMCountParams(w->item); ++count)
-    arguments[count] =
-        w->places[ld_group_state_parameter(w->state, LLVMGetParam(w->item, count))];
-  LLVMValueRef call = LLVMBuildCall2(w->builder, LLVMGlobalGetValueType(w->item), w->item,
-                                     arguments, count, "");
+    arguments[count] = w->places[ld_group_state_parameter(w->state, LLVMGetParam(w->item, count))];
+  LLVMValueRef call =
+      LLVMBuildCall2(w->builder, LLVMGlobalGetValueType(w->item), w->item, arguments, count, "");
   copy_parameter_attributes(w, call, own);
 }
 
@@ -189,8 +195,8 @@ static void build_loops(const wrapper *w, LLVMValueRef function, LLVMValueRef *a
     LLVMBuildBr(w->builder, heads[d]);
     LLVMPositionBuilderAtEnd(w->builder, heads[d]);
     LLVMValueRef index = LLVMBuildLoad2(w->builder, w->number, counters[d], "");
-    LLVMValueRef length = w->kernel.block[d] ? constant(w, w->kernel.block[d])
-                                             : load_group(w, GROUP_BLOCK, d);
+    LLVMValueRef length =
+        w->kernel.block[d] ? constant(w, w->kernel.block[d]) : load_group(w, GROUP_BLOCK, d);
     LLVMBuildCondBr(w->builder, LLVMBuildICmp(w->builder, LLVMIntULT, index, length, ""), body,
                     ends[d]);
     LLVMPositionBuilderAtEnd(w->builder, body);
@@ -233,10 +239,11 @@ static void build_dynamic_check(const wrapper *w, LLVMValueRef function) {
   LLVMBuildCondBr(w->builder, LLVMBuildICmp(w->builder, LLVMIntEQ, size, constant(w, 0), ""), fails,
                   runs);
   LLVMPositionBuilderAtEnd(w->builder, fails);
-  snprintf(text, sizeof text,
-           "kernel %.128s has dynamic group memory (KDL_LOCAL_DYNAMIC): found a launch without any, "
-           "expected kdl_launch_desc.shared or KDL_DYNAMIC",
-           w->kernel.name);
+  snprintf(
+      text, sizeof text,
+      "kernel %.128s has dynamic group memory (KDL_LOCAL_DYNAMIC): found a launch without any, "
+      "expected kdl_launch_desc.shared or KDL_DYNAMIC",
+      w->kernel.name);
   LLVMValueRef into = LLVMBuildLoad2(w->builder, w->pointer,
                                      member(w, w->group_type, w->group, GROUP_ERROR, -1), "");
   LLVMValueRef store =
@@ -255,8 +262,8 @@ static LLVMValueRef add_group_function(const wrapper *w, const char *name) {
                                        "no-nans-fp-math"};
   add_attribute(function, "nounwind");
   for (size_t i = 0; i < sizeof copied / sizeof *copied; ++i) {
-    LLVMAttributeRef found = LLVMGetStringAttributeAtIndex(
-        w->item, LD_FUNCTION_ATTRIBUTES, copied[i], (unsigned)strlen(copied[i]));
+    LLVMAttributeRef found = LLVMGetStringAttributeAtIndex(w->item, LD_FUNCTION_ATTRIBUTES,
+                                                           copied[i], (unsigned)strlen(copied[i]));
     if (found)
       LLVMAddAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, found);
   }
@@ -266,8 +273,8 @@ static LLVMValueRef add_group_function(const wrapper *w, const char *name) {
 /* `is_whole`: the bound holds for all work-items. */
 static void build_body(wrapper *w, LLVMValueRef function, bool uses_dynamic, bool is_whole) {
   unsigned own = own_parameters(w);
-  LLVMValueRef *arguments = xarena_alloc(w->state->arena,
-                                         (LLVMCountParams(w->item) + 1) * sizeof *arguments);
+  LLVMValueRef *arguments =
+      xarena_alloc(w->state->arena, (LLVMCountParams(w->item) + 1) * sizeof *arguments);
   w->group = LLVMGetParam(function, 0);
   w->arguments = LLVMGetParam(function, 1);
   LLVMPositionBuilderAtEnd(w->builder, LLVMAppendBasicBlockInContext(w->context, function, ""));
@@ -298,9 +305,9 @@ static void build_choice(wrapper *w, LLVMValueRef function, LLVMValueRef whole, 
   w->arguments = LLVMGetParam(function, 1);
   LLVMValueRef passed[] = {w->group, w->arguments};
   LLVMPositionBuilderAtEnd(w->builder, LLVMAppendBasicBlockInContext(w->context, function, ""));
-  LLVMValueRef next = LLVMBuildAdd(
-      w->builder, LLVMBuildZExt(w->builder, load_group(w, GROUP_GROUP, 0), wide, ""),
-      LLVMConstInt(wide, 1, false), "");
+  LLVMValueRef next =
+      LLVMBuildAdd(w->builder, LLVMBuildZExt(w->builder, load_group(w, GROUP_GROUP, 0), wide, ""),
+                   LLVMConstInt(wide, 1, false), "");
   LLVMValueRef end =
       LLVMBuildMul(w->builder, next, LLVMConstInt(wide, w->kernel.block[0], false), "");
   LLVMValueRef bound =
@@ -343,8 +350,7 @@ static LLVMValueRef build_group_function(wrapper *w, bool uses_dynamic) {
 /* The descriptor                                                                               */
 
 static LLVMValueRef extent(const wrapper *w, const uint32_t *values) {
-  LLVMValueRef numbers[] = {constant(w, values[0]), constant(w, values[1]),
-                            constant(w, values[2])};
+  LLVMValueRef numbers[] = {constant(w, values[0]), constant(w, values[1]), constant(w, values[2])};
   return LLVMConstArray2(w->number, numbers, 3);
 }
 
@@ -431,11 +437,10 @@ static kdl_string_list rename_parts(ld_linker *linker) {
 }
 
 /* Whether the function reaches a call of `wanted`. */
-static bool reaches(LLVMValueRef function, LLVMValueRef wanted, kdl_string_list *seen) {
-  const char *name = ld_value_name(function).data;
-  if (kdl_text_is_one_of(kdl_text_of(name), seen->items, seen->count))
+static bool reaches(LLVMValueRef function, LLVMValueRef wanted, ld_map *seen) {
+  if (ld_map_get(seen, function, NULL))
     return false;
-  ld_string_list_append(seen, name);
+  ld_map_set(seen, function, 1);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
       for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); ++k) {
@@ -452,7 +457,7 @@ static bool reaches(LLVMValueRef function, LLVMValueRef wanted, kdl_string_list 
 }
 
 static bool kernel_reaches(const ld_linker *linker, LLVMValueRef item, LLVMValueRef wanted) {
-  kdl_string_list seen = {.arena = linker->request->arena};
+  ld_map seen = {.arena = linker->request->arena};
   return wanted && reaches(item, wanted, &seen);
 }
 
@@ -461,8 +466,7 @@ static kdl_status wrap_kernels(ld_linker *linker, ld_group_state *state,
   LLVMContextRef context = linker->context->llvm;
   LLVMModuleRef module = linker->module;
   LLVMValueRef barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER);
-  ld_groups_kernel *waiting =
-      xarena_alloc(state->arena, (kernels->count + 1) * sizeof *waiting);
+  ld_groups_kernel *waiting = xarena_alloc(state->arena, (kernels->count + 1) * sizeof *waiting);
   size_t waiting_count = 0;
   wrapper w = {.linker = linker,
                .state = state,
@@ -473,8 +477,7 @@ static kdl_status wrap_kernels(ld_linker *linker, ld_group_state *state,
                .number = LLVMInt32TypeInContext(context),
                .pointer = LLVMPointerTypeInContext(context, 0),
                .group_type = group_struct(context),
-               .places = xarena_alloc(state->arena,
-                                      state->variable_count * sizeof *w.places)};
+               .places = xarena_alloc(state->arena, state->variable_count * sizeof *w.places)};
   for (size_t i = 0; i < kernels->count; ++i) {
     char name[512];
     snprintf(name, sizeof name, ITEM_PREFIX "%s", kernels->items[i]);
@@ -513,8 +516,7 @@ kdl_status ld_lower_cpu(ld_linker *linker) {
   for (size_t i = 0; i < kernels.count; ++i) {
     char name[512];
     snprintf(name, sizeof name, ITEM_PREFIX "%s", kernels.items[i]);
-    uses_dynamic[i] =
-        kernel_reaches(linker, LLVMGetNamedFunction(linker->module, name), dynamic);
+    uses_dynamic[i] = kernel_reaches(linker, LLVMGetNamedFunction(linker->module, name), dynamic);
   }
   ld_group_state_init(linker->request->arena, linker->module, &state);
   KDL_TRY(ld_group_state_pass(&state, caller));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The math of portable images that <kdl/math/clc.h> adds to libclc's functions (cc/math): fast forms,
- * and on CPUs the gamma functions of libm. */
+/* The math of portable images that <kdl/math/clc.h> adds to libclc's functions (cc/math): fast
+ * forms, and on CPUs the gamma functions of libm. */
 #if defined(__NVPTX__)
 #define KDL_HOST 0
 #else

@@ -10,9 +10,9 @@
 
 /* libdevice's name of a function, without "__nv_"; NULL if it has none. */
 static const char *libdevice_name(kdl_string name, char *buffer, size_t size) {
-  static const char *const missing[] = {
-      "acospi", "asinpi", "atanpi", "atan2pi", "tanpi",  "maxmag", "minmag",
-      "powr",   "pown",   "rootn",  "lgamma_r", "fract", "sincos", "mad"};
+  static const char *const missing[] = {"acospi",   "asinpi", "atanpi", "atan2pi", "tanpi",
+                                        "maxmag",   "minmag", "powr",   "pown",    "rootn",
+                                        "lgamma_r", "fract",  "sincos", "mad"};
   static const char *const other[][2] = {{"sqrtf", "fsqrt_rn"},
                                          {"native_sqrtf", "sqrtf"},
                                          {"native_exp2f", "exp2f"},

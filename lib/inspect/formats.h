@@ -164,6 +164,9 @@ bool kdl_bitstream_bytes(kdl_bitstream *stream, uint8_t *out, uint64_t count);
 /* The next blob, in place; NULL where the next operand is not a blob. */
 const uint8_t *kdl_bitstream_blob(kdl_bitstream *stream, uint64_t *out_size);
 
+/* The producer in the identification block of bitcode: "LLVM22.1.8"; "" where it is missing. */
+void kdl_bitcode_producer(const void *data, size_t size, char *out_producer, size_t capacity);
+
 /* ------------------------------------------------------------------------------------------ */
 /* MessagePack                                                                                  */
 

@@ -51,7 +51,7 @@ typedef enum kdl_image_form {
   KDL_FORM_HOST,
   KDL_FORM_TILEIR,
   KDL_FORM_PORTABLE, /* bitcode for every device that kdl-ld makes images for */
-  KDL_FORM_BITCODE, /* LLVM's or NVIDIA's: must be linked and compiled first */
+  KDL_FORM_BITCODE,  /* LLVM's or NVIDIA's: must be linked and compiled first */
 } kdl_image_form;
 
 /* What is known of an image: from the container, and from the image where that was read. Nothing is

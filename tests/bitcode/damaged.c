@@ -118,9 +118,10 @@ static void *pack(const good_file *file, const uint8_t *data, size_t size, bool 
                   size_t *out_size) {
   char key[64];
   snprintf(key, sizeof key, "kdl.kernel.%s", file->kernel);
-  const kdl_pair pairs[] = {{text("triple"), text(file->triple ? file->triple : "x86_64-unknown-linux-gnu")},
-                            {text(file->triple ? "kdl.portable" : "arch"), text(file->triple ? "1" : "x86-64-v2")},
-                            {text(key), text("rev=1")}};
+  const kdl_pair pairs[] = {
+      {text("triple"), text(file->triple ? file->triple : "x86_64-unknown-linux-gnu")},
+      {text(file->triple ? "kdl.portable" : "arch"), text(file->triple ? "1" : "x86-64-v2")},
+      {text(key), text("rev=1")}};
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
                             .pairs = pairs,

@@ -37,6 +37,7 @@ static kdl_string chosen_label(kdl_arena *arena, const kdl_link_ukernel *ukernel
 
 kdl_pair *cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_report *report,
                               kdl_arena *arena, size_t *out_count) {
+  static const char *const of_portable[] = {KDL_PORTABLE_KEY, "kdl.llvm", "kdl.needs"};
   size_t most = caller->pair_count + report->ukernel_count + report->constant_count + 2;
   kdl_pair *pairs = xarena_alloc(arena, most * sizeof *pairs);
   size_t count = 0;
@@ -45,7 +46,7 @@ kdl_pair *cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_repor
   for (size_t i = 0; i < caller->pair_count; ++i) {
     kdl_string key = caller->pairs[i].key;
     if (!kdl_text_is(key, "triple") && !kdl_text_is(key, "arch") &&
-        !kdl_text_is(key, KDL_DIGEST_KEY) && !kdl_text_is(key, KDL_PORTABLE_KEY))
+        !kdl_text_is(key, KDL_DIGEST_KEY) && !KDL_TEXT_AMONG(key, of_portable))
       pairs[count++] = caller->pairs[i];
   }
   for (size_t i = 0; i < report->ukernel_count; ++i) {

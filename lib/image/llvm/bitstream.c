@@ -428,3 +428,31 @@ kdl_status kdl_bitstream_open(const uint8_t *data, size_t size, kdl_bitstream *o
   *out_top = (kdl_bitblock){.id = NO_BLOCK, .width = top_width, .end = length * 8};
   return KDL_OK;
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Bitcode                                                                                      */
+
+void kdl_bitcode_producer(const void *data, size_t size, char *out_producer, size_t capacity) {
+  enum { block_identification = 13, record_string = 1 };
+  kdl_bitstream stream;
+  kdl_bitblock top, block;
+  kdl_bitentry entry;
+  out_producer[0] = '\0';
+  kdl_status status = kdl_bitstream_open(data, size, &stream, &top);
+  if (status == KDL_OK)
+    status = kdl_bitstream_next(&stream, &top, &entry);
+  if (status != KDL_OK || entry.kind != KDL_BITS_BLOCK || entry.id != block_identification ||
+      kdl_bitstream_enter(&stream, &entry, &block) != KDL_OK)
+    return;
+  while (kdl_bitstream_next(&stream, &block, &entry) == KDL_OK && entry.kind != KDL_BITS_END) {
+    if (entry.kind != KDL_BITS_RECORD || entry.id != record_string)
+      continue;
+    uint64_t letter;
+    size_t length = 0;
+    while (length + 1 < capacity && kdl_bitstream_value(&stream, &letter) && letter >= ' ' &&
+           letter < 127)
+      out_producer[length++] = (char)letter;
+    out_producer[length] = '\0';
+    return;
+  }
+}

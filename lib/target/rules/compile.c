@@ -20,8 +20,8 @@ static bool unknown_device(const kdl_device_desc *desc, kdl_device_rule *rule, k
   return kdl_parse_fail(out_error, 0, "the architecture of a known family of devices");
 }
 
-/* Bitcode of the form that docs/portable.md describes: the range covers all devices, and whether one
- * takes bitcode decides. */
+/* Bitcode of the form that docs/portable.md describes: the range covers all devices, and whether
+ * one takes bitcode decides. */
 static void portable_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
   (void)desc;
   if (!kdl_rule_kind(rule, KDL_IMAGE_BITCODE, true))

@@ -214,7 +214,8 @@ static void check_conditions(examination *e, size_t index) {
 /* IR before machine code                                                                       */
 
 static bool is_ir(unsigned tier) {
-  return tier == KDL_TIER_PORTABLE || tier == KDL_TIER_BITCODE || tier == KDL_TIER_PORTABLE_IR || tier == KDL_TIER_DRIVER_IR;
+  return tier == KDL_TIER_PORTABLE || tier == KDL_TIER_BITCODE || tier == KDL_TIER_PORTABLE_IR ||
+         tier == KDL_TIER_DRIVER_IR;
 }
 
 static bool share_a_kernel(const cli_verified_image *a, const cli_verified_image *b) {

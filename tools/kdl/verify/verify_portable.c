@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The form of portable bitcode (docs/portable.md), which kdl-ld checks: it reads bitcode confined. */
+/* The form of portable bitcode (docs/portable.md), which kdl-ld checks: it reads bitcode confined.
+ */
 #include "lib/inspect/targets.h"
 #include "support/base/text.h"
 #include "support/system/file.h"
@@ -34,8 +35,8 @@ static void run_check(cli_verification *verify, const cli_verified_image *image,
                                .memory = (uint64_t)memory << 30};
   kdl_subprocess_outcome outcome;
   if (cli_verify_read(kdl_subprocess_run(&subprocess, &outcome)) != KDL_OK)
-    cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
-                      "its form was not checked: %s", kdl_error_message());
+    cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index, "its form was not checked: %s",
+                      kdl_error_message());
   else if (outcome.end != KDL_SUBPROCESS_EXITED || outcome.code > 1)
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it makes kdl-ld fail");
   else if (outcome.code != 0) {

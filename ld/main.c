@@ -102,7 +102,8 @@ static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output 
   ld_target_apply(&linker->target, linker->module);
   KDL_TRY(ld_emit_optimise(linker));
   if (linker->is_portable)
-    KDL_TRY(ld_portable_add_conversions(linker));
+    KDL_TRY(linker->target.family == KDL_FAMILY_SPIRV ? ld_spirv_finish(linker)
+                                                      : ld_portable_add_conversions(linker));
   KDL_TRY(ld_emit_output(linker, output));
   KDL_TRY(ld_held_file_write(linker->request->output, output->data, output->size));
   ld_stages_end(&linker->stages, LD_STAGE_WRITE);

@@ -78,6 +78,8 @@ static kdl_status refuse_thread_local(const ld_linker *linker) {
 static kdl_status emit_image(ld_linker *linker, ld_output *output) {
   bool is_nvidia = linker->target.family == KDL_FAMILY_NVPTX;
   KDL_TRY(refuse_thread_local(linker));
+  if (linker->target.family == KDL_FAMILY_SPIRV)
+    return compile_module(linker, LLVMObjectFile, "spirv", output);
   if (!is_nvidia && linker->target.family != KDL_FAMILY_AMDGCN) {
     /* What the image needs, for readers that lack its metadata. */
     char text[KDL_HOST_NOTE_ROOM];

@@ -401,7 +401,7 @@ kdl_status ld_link(ld_linker *linker) {
 
 /* As libkdl lists the kernels of bitcode: by calling convention on GPUs, by visibility on CPUs. */
 static bool is_kernel_function(const ld_linker *linker, LLVMValueRef function) {
-  enum { ptx_kernel = 71, amdgpu_kernel = 91 };
+  enum { ptx_kernel = 71, spir_kernel = 76, amdgpu_kernel = 91 };
   unsigned convention = LLVMGetFunctionCallConv(function);
   if (!ld_value_is_exported(function))
     return false;
@@ -409,6 +409,8 @@ static bool is_kernel_function(const ld_linker *linker, LLVMValueRef function) {
     return convention == ptx_kernel;
   if (linker->target.family == KDL_FAMILY_AMDGCN)
     return convention == amdgpu_kernel;
+  if (linker->target.family == KDL_FAMILY_SPIRV)
+    return convention == spir_kernel;
   return LLVMGetVisibility(function) != LLVMHiddenVisibility;
 }
 

@@ -11,6 +11,9 @@ static const char *const nvidia[] = {
 ld_runtime ld_runtime_of(kdl_target_family family, kdl_string name) {
   if (family == KDL_FAMILY_NVPTX)
     return KDL_TEXT_AMONG(name, nvidia) ? LD_RUNTIME_PROVIDED : LD_RUNTIME_NONE;
+  if (family == KDL_FAMILY_SPIRV) /* instructions, under mangled names */
+    return kdl_text_starts(name, "_Z") && kdl_text_contains(name, "__spirv_") ? LD_RUNTIME_PROVIDED
+                                                                              : LD_RUNTIME_NONE;
   if (family != KDL_FAMILY_X86_64 && family != KDL_FAMILY_AARCH64 && family != KDL_FAMILY_RISCV)
     return LD_RUNTIME_NONE;
   switch (kdl_host_import_of(name)) {

@@ -284,6 +284,7 @@ kdl_status ld_target_admit(ld_target *target, const ld_request *request, LLVMMod
       continue;
     KDL_TRY(target->family == KDL_FAMILY_NVPTX    ? admit_nvidia(target, request, name, function)
             : target->family == KDL_FAMILY_AMDGCN ? admit_amd(target, request, name, function)
+            : target->family == KDL_FAMILY_SPIRV  ? KDL_OK
                                                   : admit_cpu(target, request, name, function));
   }
   return KDL_OK;
@@ -301,6 +302,8 @@ static const struct {
     {KDL_FAMILY_RISCV, "riscv64-unknown-linux-gnu"},
     {KDL_FAMILY_NVPTX, "nvptx64-nvidia-cuda"},
     {KDL_FAMILY_AMDGCN, "amdgcn-amd-amdhsa"},
+    {KDL_FAMILY_SPIRV, "spirv64v1.2-unknown-unknown"},
+    {KDL_FAMILY_INTEL, "spirv64v1.2-unknown-unknown"},
 };
 
 kdl_status ld_target_init(const ld_request *request, ld_target *out_target) {
@@ -309,11 +312,13 @@ kdl_status ld_target_init(const ld_request *request, ld_target *out_target) {
     if (triples[i].family != family)
       continue;
     *out_target = (ld_target){.family = family, .triple = triples[i].triple};
+    if (family == KDL_FAMILY_INTEL) /* its driver takes SPIR-V too */
+      out_target->family = KDL_FAMILY_SPIRV;
     return KDL_OK;
   }
   return kdl_fail(KDL_UNSUPPORTED,
-                  "--for: bad value '%s': use a CPU, an NVIDIA GPU or an AMD GPU: kdl-ld makes no "
-                  "images for others",
+                  "--for: bad value '%s': use a CPU, a GPU of NVIDIA or AMD, or a driver for SPIR-V: "
+                  "kdl-ld makes no images for others",
                   request->device_label);
 }
 
@@ -339,6 +344,9 @@ static void initialize_llvm_target(kdl_target_family family) {
     return;
   case KDL_FAMILY_NVPTX:
     INITIALIZE(NVPTX); /* LLVM has no assembler for PTX */
+    return;
+  case KDL_FAMILY_SPIRV:
+    INITIALIZE(SPIRV);
     return;
   case KDL_FAMILY_AMDGCN:
     INITIALIZE(AMDGPU), LLVMInitializeAMDGPUAsmParser();
@@ -384,6 +392,8 @@ kdl_status ld_target_finish(ld_target *target, const ld_request *request) {
     describe_nvidia(target, request);
   else if (target->family == KDL_FAMILY_AMDGCN)
     describe_amd(target, request);
+  else if (target->family == KDL_FAMILY_SPIRV)
+    snprintf(target->arch, sizeof target->arch, "generic");
   else
     describe_cpu(target, request);
   LLVMTargetRef llvm;

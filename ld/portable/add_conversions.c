@@ -48,7 +48,7 @@ static kdl_status read_conversions(ld_linker *linker, LLVMModuleRef *out_module)
 kdl_status ld_portable_add_conversions(ld_linker *linker) {
   kdl_target_family family = linker->target.family;
   LLVMModuleRef module;
-  if (family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN ||
+  if (family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN || family == KDL_FAMILY_SPIRV ||
       !has_narrow_values(linker->module))
     return KDL_OK;
   KDL_TRY(read_conversions(linker, &module));

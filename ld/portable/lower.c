@@ -25,7 +25,8 @@ static void set_convention(LLVMModuleRef module, unsigned convention) {
 
 kdl_status ld_portable_lower(ld_linker *linker) {
   kdl_target_family family = linker->target.family;
-  bool is_gpu = family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
+  bool is_gpu = family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN ||
+                family == KDL_FAMILY_SPIRV;
   KDL_TRY(ld_form_check(linker->module, linker->request->caller));
   fold_is_host(linker->module, !is_gpu);
   KDL_TRY(ld_target_set_layout(&linker->target, linker->module));
@@ -34,7 +35,9 @@ kdl_status ld_portable_lower(ld_linker *linker) {
 #ifdef LD_LIBDEVICE
     ld_nvidia_use_libdevice(linker->module);
 #endif
-  } else
+  } else if (family == KDL_FAMILY_SPIRV)
+    KDL_TRY(ld_lower_spirv(linker));
+  else
     KDL_TRY(family == KDL_FAMILY_AMDGCN ? ld_lower_amd(linker) : ld_lower_cpu(linker));
   return ld_module_verify(linker->module, linker->request->caller,
                           "broken when it was lowered for the device");

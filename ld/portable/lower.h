@@ -8,6 +8,7 @@
  *   nvidia_math.c   math by libdevice
  *   lower_amd.c     private memory, structures by value, and variables of AMD's GPUs
  *   add_conversions.c  functions that LLVM's code generators call on CPUs
+ *   lower_spirv.c   conventions, dynamic group memory and bfloat16 of SPIR-V
  *   lower_cpu.c     functions that run a group, by <kdl/host_abi.h>
  *   flatten.c       removes address spaces, which CPUs do not have
  *   group_state.c   the work-item and group memory as parameters of functions
@@ -24,9 +25,13 @@ kdl_status ld_portable_lower(ld_linker *linker);
 /* After optimising: the functions that LLVM's code generators call on CPUs. */
 kdl_status ld_portable_add_conversions(ld_linker *linker);
 
+/* The same for SPIR-V: addresses that LLVM's backend would read wrongly. */
+kdl_status ld_spirv_finish(ld_linker *linker);
+
 /* The parts for a family. */
 kdl_status ld_lower_amd(ld_linker *linker);
 kdl_status ld_lower_cpu(ld_linker *linker);
+kdl_status ld_lower_spirv(ld_linker *linker);
 
 /* Renames the math functions that a module declares to those of NVIDIA's libdevice. */
 void ld_nvidia_use_libdevice(LLVMModuleRef module);

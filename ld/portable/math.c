@@ -4,7 +4,9 @@
  * NVIDIA's libdevice with libclc for what it lacks. kdl-ld links these libraries where it finds
  * them.
  */
-#ifdef __AMDGPU__
+#ifdef __SPIRV__
+#include <kdl/math/spirv.h>
+#elif defined(__AMDGPU__)
 #define KDL_MATH_OCML
 #include <kdl/math/amd.h>
 #else

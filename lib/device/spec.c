@@ -85,7 +85,8 @@ unsigned kdl_family_backends(kdl_target_family family) {
   case KDL_FAMILY_RISCV:
     return 1u << KDL_BACKEND_HOST;
   case KDL_FAMILY_PORTABLE:
-    return 1u << KDL_BACKEND_CUDA | 1u << KDL_BACKEND_HIP | 1u << KDL_BACKEND_HOST;
+    return 1u << KDL_BACKEND_CUDA | 1u << KDL_BACKEND_HIP | 1u << KDL_BACKEND_HOST |
+           1u << KDL_BACKEND_LEVEL_ZERO | 1u << KDL_BACKEND_OPENCL;
   case KDL_FAMILY_NONE:
   case KDL_FAMILY_COUNT:
     break;

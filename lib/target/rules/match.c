@@ -33,11 +33,13 @@ static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *d
 
 /* Whether kdl-ld makes images for the family out of bitcode. */
 static bool is_linked(uint32_t family) {
-  return is_host_family(family) || family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
+  return is_host_family(family) || family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN ||
+         family == KDL_FAMILY_SPIRV || family == KDL_FAMILY_INTEL;
 }
 
 void kdl_device_accept_bitcode(kdl_device_rule *rule) {
-  if (is_linked(rule->family))
+  bool takes_images = rule->family != KDL_FAMILY_SPIRV || rule->spirv; /* some take sources alone */
+  if (is_linked(rule->family) && takes_images)
     kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
 }
 

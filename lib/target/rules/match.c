@@ -31,15 +31,16 @@ static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *d
          image->form == KDL_FORM_CL || image->form == KDL_FORM_PORTABLE;
 }
 
-/* Whether kdl-ld makes images for the family out of bitcode. */
-static bool is_linked(uint32_t family) {
+/* Whether kdl-ld makes images for the device out of bitcode; some OpenCL drivers take sources
+ * alone. */
+static bool is_linked(const kdl_device_rule *device) {
+  uint32_t family = device->family;
   return is_host_family(family) || family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN ||
-         family == KDL_FAMILY_SPIRV || family == KDL_FAMILY_INTEL;
+         family == KDL_FAMILY_INTEL || (family == KDL_FAMILY_SPIRV && device->spirv);
 }
 
 void kdl_device_accept_bitcode(kdl_device_rule *rule) {
-  bool takes_images = rule->family != KDL_FAMILY_SPIRV || rule->spirv; /* some take sources alone */
-  if (is_linked(rule->family) && takes_images)
+  if (is_linked(rule))
     kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
 }
 
@@ -170,7 +171,7 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
     break;
   }
   if (has_any(missing, KDL_NEED_KIND, KDL_NEED_KIND + KDL_IMAGE_KIND_COUNT - 1))
-    reasons |= image->kind == KDL_IMAGE_BITCODE && is_linked(device->family)
+    reasons |= image->kind == KDL_IMAGE_BITCODE && is_linked(device)
                    ? KDL_REASON(LINKER_MISSING)
                    : KDL_REASON(KIND_NOT_LOADABLE);
   return reasons | token_reasons(device, kdl_missing_tokens(image, device));

@@ -316,10 +316,11 @@ kdl_status ld_target_init(const ld_request *request, ld_target *out_target) {
       out_target->family = KDL_FAMILY_SPIRV;
     return KDL_OK;
   }
-  return kdl_fail(KDL_UNSUPPORTED,
-                  "--for: bad value '%s': use a CPU, a GPU of NVIDIA or AMD, or a driver for SPIR-V: "
-                  "kdl-ld makes no images for others",
-                  request->device_label);
+  return kdl_fail(
+      KDL_UNSUPPORTED,
+      "--for: bad value '%s': use a CPU, a GPU of NVIDIA or AMD, or a driver for SPIR-V: "
+      "kdl-ld makes no images for others",
+      request->device_label);
 }
 
 void ld_target_free(ld_target *target) {

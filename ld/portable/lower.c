@@ -25,8 +25,8 @@ static void set_convention(LLVMModuleRef module, unsigned convention) {
 
 kdl_status ld_portable_lower(ld_linker *linker) {
   kdl_target_family family = linker->target.family;
-  bool is_gpu = family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN ||
-                family == KDL_FAMILY_SPIRV;
+  bool is_gpu =
+      family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN || family == KDL_FAMILY_SPIRV;
   KDL_TRY(ld_form_check(linker->module, linker->request->caller));
   fold_is_host(linker->module, !is_gpu);
   KDL_TRY(ld_target_set_layout(&linker->target, linker->module));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * For drivers that take SPIR-V: the form is nearly Clang's for it. Plain pointers point into a
- * function's own memory there; a cast of another pointer to one is refused, as `kdl cc` refuses plain
- * pointers for spirv64. As in `kdl cc`, dynamic group memory is a parameter of the kernel, bfloat16 is
- * computed in float, and some addresses are written for LLVM's backend to read them right.
+ * function's own memory there; a cast of another pointer to one is refused, as `kdl cc` refuses
+ * plain pointers for spirv64. As in `kdl cc`, dynamic group memory is a parameter of the kernel,
+ * bfloat16 is computed in float, and some addresses are written for LLVM's backend to read them
+ * right.
  */
 #include "cc/ir/ir_text.h"
 #include "ld/portable/form.h"

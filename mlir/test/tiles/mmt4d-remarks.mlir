@@ -14,7 +14,7 @@
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=host:foo})' \
 // RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: kdl-data-tile: found target=host:foo: device spec 'host:foo': offset 5: found 'foo', expected
-// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-linalg{target=sm_90})' \
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=sm_90})' \
 // RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=GPU
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-fuse-tiles{target=sm_90})' \
 // RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=GPU

@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Matrices in the memory of GPUs: fills the kernels' parameter and launches them. */
 #include "matmul/gpu_plan.h"
+#include "matmul/tensor_map.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* cuTensorMapEncodeTiled of the driver, and the numbers that it takes. */
-enum {
-  cu_uint8 = 0,
-  cu_int32 = 3,
-  cu_float16 = 6,
-  cu_float32 = 7,
-  cu_bfloat16 = 9,
-  cu_interleave_none = 0,
-  cu_swizzle_128 = 3,
-  cu_promotion_none = 0,
-  cu_promotion_256 = 3,
-  cu_fill_zero = 0,
-};
-typedef int encode_tiled(void *map, int type, uint32_t rank, void *address, const uint64_t *sizes,
-                         const uint64_t *strides, const uint32_t *box, const uint32_t *steps,
-                         int interleave, int swizzle, int promotion, int fill);
 
 /* The forms of a kernel: what lies by K, as bits, and whether it has the usual case alone. */
 enum { FORM_LHS_BY_K = 1, FORM_RHS_BY_K = 2, FORM_PLAIN = 4, FORM_COUNT = 8 };
@@ -37,7 +20,7 @@ struct kdl_matmul_gpu {
   gpu_machine machine;
   kdl_matmul_gpu_choice *choices;
   size_t choice_count;
-  encode_tiled *encode; /* NULL: no bulk copies */
+  tensor_map_encode *encode; /* NULL: no bulk copies */
 };
 
 static uint64_t next_number(void) {
@@ -154,17 +137,6 @@ static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_matmul_
   return KDL_OK;
 }
 
-/* The driver is loaded: the device is one of its. */
-static encode_tiled *find_encode(void) {
-  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  encode_tiled *encode = NULL;
-  void *symbol = driver ? dlsym(driver, "cuTensorMapEncodeTiled") : NULL;
-  memcpy(&encode, &symbol, sizeof encode);
-  if (driver)
-    dlclose(driver);
-  return encode;
-}
-
 kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
                                kdl_matmul_gpu **out_matmul) {
   kdl_device_info info = {.size = sizeof info};
@@ -198,7 +170,7 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
   }
   for (uint32_t size = 0; size < GPU_SIZES; ++size) {
     if (matmul->tiles[size].is_bulk)
-      matmul->encode = find_encode();
+      matmul->encode = find_tensor_map_encode();
   }
   *out_matmul = matmul;
   return KDL_OK;

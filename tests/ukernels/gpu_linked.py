@@ -115,4 +115,5 @@ def main():
             fail(f"found {found} kernels with code, expected two at least")
 
 
-main()
+if __name__ == "__main__":
+    main()

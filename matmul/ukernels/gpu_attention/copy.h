@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The producer: fills the stages of Q, K and V by bulk copies of tensors. */
+#ifndef KDL_GPU_ATTENTION_COPY_H
+#define KDL_GPU_ATTENTION_COPY_H
+
+#include "schedule.h"
+
+/* The rings of a group, and where their stages are in group memory. */
+typedef struct {
+  kdl_gpu_ring q, k, v;
+  uint32_t q_at, k_at, v_at, o_at;
+} memory;
+
+INLINE uint32_t matrix_bytes(int32_t rows, int32_t head) {
+  return (uint32_t)(rows * head) * (uint32_t)sizeof(element);
+}
+
+/* Rows of one head into the next stage: a box for every 128 bytes of them. Rows after the last one
+ * are zeros. */
+INLINE void fill_stage(kdl_gpu_ring *ring, uint32_t first, const gpu_tensor_map *map, int32_t rows,
+                       int32_t head, uint32_t row, uint32_t number, uint32_t batch) {
+  const uint32_t bytes = matrix_bytes(rows, head), barrier = ring->full + 8 * ring->stage;
+  const uint32_t to = first + ring->stage * bytes;
+  kdl_gpu_ring_wait_empty(ring);
+  __asm__ volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                   "r"(bytes)
+                   : "memory");
+#pragma clang loop unroll(full)
+  for (int32_t block = 0; block < head / 64; ++block)
+    __asm__ volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, "
+        "{%3, %4, %5, %6}], [%2];" ::"r"(to + (uint32_t)(block * rows) * kdl_gpu_mma_panel_bytes),
+        "l"(map), "r"(barrier), "r"(64 * block), "r"(row), "r"(number), "r"(batch)
+        : "memory");
+  kdl_gpu_ring_next(ring);
+}
+
+/* Keys of a block are needed before the values of the block before. */
+INLINE void run_producer(const kdl_grid_constant_attention *args, tiling t, memory m) {
+  const uint32_t count = work_count(args);
+#pragma clang loop unroll(disable)
+  for (uint32_t turn = 0; turn * __gpu_num_blocks(0) < count; ++turn) {
+    const uint32_t number = work_number(turn);
+    if (number >= count)
+      continue;
+    const work w = work_of(args, t, number);
+    const uint32_t head = w.head / args->heads_of_keys;
+    if (!w.blocks)
+      continue;
+    fill_stage(&m.q, m.q_at, &args->q_map, t.rows, t.head, w.row, w.head, w.batch);
+#pragma clang loop unroll(disable)
+    for (uint32_t left = w.blocks; left + 1; --left) {
+      if (left)
+        fill_stage(&m.k, m.k_at, &args->k_map, t.keys, t.head, (left - 1) * (uint32_t)t.keys, head,
+                   w.batch);
+      if (left < w.blocks)
+        fill_stage(&m.v, m.v_at, &args->v_map, t.keys, t.head, left * (uint32_t)t.keys, head,
+                   w.batch);
+    }
+  }
+}
+
+#endif

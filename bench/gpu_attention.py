@@ -47,10 +47,15 @@ class Tensor(ct.Structure):
         return cls(x.data_ptr(), *x.stride()[:3])
 
 
+class Buffer(ct.Structure):
+    _fields_ = [("address", ct.c_uint64), ("size", ct.c_uint64), ("device", ct.c_void_p)]
+
+
 class Problem(ct.Structure):
     _fields_ = [("size", ct.c_size_t), ("batch", ct.c_uint32), ("heads", ct.c_uint32), ("kv_heads", ct.c_uint32), ("queries", ct.c_uint32),
                 ("keys", ct.c_uint32), ("head", ct.c_uint32), ("q", Tensor), ("k", Tensor), ("v", Tensor), ("o", Tensor),
-                ("sums", ct.c_void_p), ("scale", ct.c_float), ("is_causal", ct.c_int32), ("diagonal", ct.c_int32)]
+                ("sums", ct.c_void_p), ("scale", ct.c_float), ("is_causal", ct.c_int32), ("diagonal", ct.c_int32),
+                ("workspace", Buffer)]
 
 
 class Library:
@@ -59,6 +64,7 @@ class Library:
         self.matmul = ct.CDLL(os.path.join(folder, "libkdl_matmul.so.0"))
         self.kdl.kdl_error_message.restype = ct.c_char_p
         self.device, self.queues = ct.c_void_p(), {}
+        self.workspace = torch.zeros(4, dtype=torch.uint8, device="cuda")
         self.check(self.kdl.kdl_device_find(f"cuda:{torch.cuda.current_device()}".encode(), ct.byref(self.device)))
 
     def check(self, status):
@@ -84,7 +90,8 @@ def kdl_run(library, attention, q, k, v, causal):
     o = torch.full_like(q, float("nan"))
     batch, heads, queries, head = q.shape
     problem = Problem(size=ct.sizeof(Problem), batch=batch, heads=heads, kv_heads=k.shape[1], queries=queries, keys=k.shape[2], head=head,
-                      q=Tensor.of(q), k=Tensor.of(k), v=Tensor.of(v), o=Tensor.of(o), scale=1 / math.sqrt(head), is_causal=causal)
+                      q=Tensor.of(q), k=Tensor.of(k), v=Tensor.of(v), o=Tensor.of(o), scale=1 / math.sqrt(head), is_causal=causal,
+                      workspace=Buffer(library.workspace.data_ptr(), 4, library.device))
 
     def run():
         library.run(attention, problem)

@@ -106,6 +106,8 @@ static kdl_status check(const kdl_attention_gpu *attention,
     return refuse("kdl_attention_gpu_run: found heads of K and V that do not divide those of Q");
   if (!(problem->scale > 0.0f))
     return refuse("kdl_attention_gpu_run: found a scale that is not above 0");
+  if (problem->workspace.address && problem->workspace.size < 4)
+    return refuse("kdl_attention_gpu_run: found a workspace of less than 4 bytes");
   if (problem->queries > INT32_MAX / 2 || problem->keys > INT32_MAX / 2)
     return refuse("kdl_attention_gpu_run: found more rows than 2^30");
   return KDL_OK;
@@ -143,6 +145,7 @@ static uint32_t band_of(const kdl_attention_gpu_problem *problem) {
 static kdl_status fill(const kdl_attention_gpu *attention, const kdl_attention_gpu_problem *problem,
                        const attention_tile *tile, kdl_grid_constant_attention *args) {
   memset(args, 0, sizeof *args);
+  args->counter = problem->workspace.address;
   args->sums = (uint64_t)(uintptr_t)problem->sums;
   args->queries = problem->queries;
   args->keys = problem->keys;

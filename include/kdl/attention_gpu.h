@@ -67,6 +67,9 @@ typedef struct kdl_attention_gpu_problem {
   float scale; /* of scores, above 0 */
   int32_t is_causal; /* 1: query i has the keys up to i + diagonal; without any, O is 0 */
   int32_t diagonal;
+  kdl_buffer workspace; /* optional, 4 bytes: zero before the first launch, and not shared by
+                           launches that run at one time. Groups take tiles by it as they get free:
+                           causal masks are faster */
 } kdl_attention_gpu_problem;
 
 /* A scale of 1 / sqrt(head), as many heads of K and V as of Q, no mask. */

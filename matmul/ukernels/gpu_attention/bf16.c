@@ -12,7 +12,7 @@
 enum {
   barrier_bytes = 256,
   most_head = 128,
-  most_keys = 176,
+  most_keys = 128,
   warpgroup_threads = 128,
   first_turn = 1, /* barriers of the hardware, one for each warpgroup */
 };
@@ -53,6 +53,8 @@ INLINE memory memory_of(tiling t) {
   m.q = ring_at(&barriers, 1);
   m.k = ring_at(&barriers, t.stages);
   m.v = ring_at(&barriers, t.stages);
+  m.numbers = ring_at(&barriers, 2);
+  m.numbers_at = barriers;
   return m;
 }
 
@@ -110,6 +112,16 @@ INLINE void take_block(const kdl_grid_constant_attention *args, tiling t, work w
   add_block(rows, s, scales, args->scale, t.keys / 8);
 }
 
+/* A block that no row of the warpgroup needs. */
+INLINE void skip_block(memory *m, uint32_t warpgroup, uint32_t next) {
+  kdl_gpu_ring_wait_full(&m->k);
+  wait_for_turn(warpgroup);
+  give_turn(next);
+  release(&m->k);
+  kdl_gpu_ring_wait_full(&m->v);
+  release(&m->v);
+}
+
 /* While the scores of a block become exponentials, the ones before multiply V. */
 INLINE void attend(const kdl_grid_constant_attention *args, tiling t, work w, memory *m, float *o,
                    state *rows, uint32_t subgroup) {
@@ -117,8 +129,19 @@ INLINE void attend(const kdl_grid_constant_attention *args, tiling t, work w, me
   uint32_t p[most_keys / 4];
   const uint32_t warpgroup = subgroup / 4,
                  next = warpgroup + 1 < (uint32_t)t.subgroups / 4 ? warpgroup + 1 : 0;
-  uint32_t block = w.blocks - 1;
+  const uint32_t needed =
+      t.is_causal ? divide_up(keys_of(args, t, w.row + 64 * warpgroup + 63), (uint32_t)t.keys)
+                  : w.blocks;
+  uint32_t block = w.blocks;
+#pragma clang loop unroll(disable)
+  for (; block > needed; --block)
+    skip_block(m, warpgroup, next);
   kdl_gpu_ring_wait_full(&m->q);
+  if (block == 0) {
+    release(&m->q);
+    return;
+  }
+  --block;
   kdl_gpu_ring_wait_full(&m->k);
   wait_for_turn(warpgroup);
   start_scores(t, m, s, subgroup);
@@ -161,10 +184,7 @@ INLINE void run_consumer(const kdl_grid_constant_attention *args, tiling t, memo
   if (warpgroup + 1 == (uint32_t)t.subgroups / 4)
     give_turn(0);
 #pragma clang loop unroll(disable)
-  for (uint32_t turn = 0; turn * __gpu_num_blocks(0) < count; ++turn) {
-    const uint32_t number = work_number(turn);
-    if (number >= count)
-      continue;
+  for (uint32_t number; (number = take_number(&m)) < count;) {
     const work w = work_of(args, t, number);
     float o[most_head / 2];
     state rows = {{NONE, NONE}, {0.0f, 0.0f}};
@@ -192,12 +212,13 @@ INLINE void attention(const kdl_grid_constant_attention *args, int32_t head, int
     init_ring(&m.q, (uint32_t)t.subgroups);
     init_ring(&m.k, (uint32_t)t.subgroups);
     init_ring(&m.v, (uint32_t)t.subgroups);
+    init_ring(&m.numbers, (uint32_t)t.subgroups);
     __asm__ volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __gpu_sync_threads();
   if (subgroup < (uint32_t)t.producers) {
     microkernel(role)(head, KDL_GPU_MMA_COPIES);
-    m.q.phase = m.k.phase = m.v.phase = 1;
+    m.q.phase = m.k.phase = m.v.phase = m.numbers.phase = 1;
     if (thread == 0)
       run_producer(args, t, m);
     return;

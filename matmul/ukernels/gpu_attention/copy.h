@@ -5,10 +5,11 @@
 
 #include "schedule.h"
 
-/* The rings of a group, and where their stages are in group memory. */
+/* The rings of a group, and where their stages are in group memory: Q, K, V, and the numbers of
+ * tiles. */
 typedef struct {
-  kdl_gpu_ring q, k, v;
-  uint32_t q_at, k_at, v_at, o_at;
+  kdl_gpu_ring q, k, v, numbers;
+  uint32_t q_at, k_at, v_at, o_at, numbers_at;
 } memory;
 
 INLINE uint32_t matrix_bytes(int32_t rows, int32_t head) {
@@ -35,16 +36,38 @@ INLINE void fill_stage(kdl_gpu_ring *ring, uint32_t first, const gpu_tensor_map 
   kdl_gpu_ring_next(ring);
 }
 
+/* Gives the number of a tile to all subgroups that multiply, and takes one. */
+INLINE void give_number(memory *m, uint32_t number) {
+  kdl_gpu_ring_wait_empty(&m->numbers);
+  __asm__ volatile("st.shared.u32 [%0], %1;\n\tmbarrier.arrive.shared.b64 _, [%2];" ::"r"(
+                       m->numbers_at + 4 * m->numbers.stage),
+                   "r"(number), "r"(m->numbers.full + 8 * m->numbers.stage)
+                   : "memory");
+  kdl_gpu_ring_next(&m->numbers);
+}
+INLINE uint32_t take_number(memory *m) {
+  uint32_t number;
+  kdl_gpu_ring_wait_full(&m->numbers);
+  __asm__ volatile("ld.shared.u32 %0, [%1];"
+                   : "=r"(number)
+                   : "r"(m->numbers_at + 4 * m->numbers.stage)
+                   : "memory");
+  __gpu_sync_lane(~(uint64_t)0);
+  kdl_gpu_ring_release(&m->numbers, m->numbers.stage);
+  kdl_gpu_ring_next(&m->numbers);
+  return (uint32_t)__nvvm_shfl_sync_idx_i32(~0u, (int)number, 0, 31); /* branches are uniform */
+}
+
 /* Keys of a block are needed before the values of the block before. */
 INLINE void run_producer(const kdl_grid_constant_attention *args, tiling t, memory m) {
   const uint32_t count = work_count(args);
+  uint32_t number = next_number(args, 0);
 #pragma clang loop unroll(disable)
-  for (uint32_t turn = 0; turn * __gpu_num_blocks(0) < count; ++turn) {
-    const uint32_t number = work_number(turn);
-    if (number >= count)
-      continue;
+  for (uint32_t turn = 1; number < count; ++turn) {
     const work w = work_of(args, t, number);
     const uint32_t head = w.head / args->heads_of_keys;
+    give_number(&m, number);
+    number = next_number(args, turn); /* early: it takes a while */
     if (!w.blocks)
       continue;
     fill_stage(&m.q, m.q_at, &args->q_map, t.rows, t.head, w.row, w.head, w.batch);
@@ -58,6 +81,7 @@ INLINE void run_producer(const kdl_grid_constant_attention *args, tiling t, memo
                    w.batch);
     }
   }
+  give_number(&m, count);
 }
 
 #endif

@@ -52,18 +52,28 @@ INLINE uint32_t keys_of(const kdl_grid_constant_attention *args, tiling t, uint3
   return limit < 0 ? 0 : (uint32_t)limit;
 }
 
-/* Tiles of a band of heads are neighbours, so that groups that run at one time share keys and
- * values in L2; in a band, tiles with the most keys come first. Groups take turns, there and back,
- * so that none has the longest tile of each turn. */
-INLINE uint32_t work_number(uint32_t turn) {
-  const uint32_t groups = __gpu_num_blocks(0), group = __gpu_block_id(0);
-  return turn * groups + (turn % 2 ? groups - 1 - group : group);
-}
-
 INLINE uint32_t work_count(const kdl_grid_constant_attention *args) {
   return args->tiles * args->slices;
 }
 
+/* The number of the tile that a group takes next; after the last, numbers that no tile has. With a
+ * counter, it is the first that no group has; the last one that asks leaves the counter at zero.
+ * Otherwise groups take turns, there and back, so that none has the longest tile of each turn. */
+INLINE uint32_t next_number(const kdl_grid_constant_attention *args, uint32_t turn) {
+  const uint32_t groups = __gpu_num_blocks(0), group = __gpu_block_id(0);
+  if (!args->counter)
+    return turn * groups + (turn % 2 ? groups - 1 - group : group);
+  if (!turn)
+    return group;
+  __gpu_global uint32_t *counter = (__gpu_global uint32_t *)args->counter;
+  const uint32_t taken = kdl_atomic_add(counter, 1u);
+  if (taken + 1 == work_count(args))
+    *counter = 0;
+  return groups + taken;
+}
+
+/* Tiles of a band of heads are neighbours, so that groups that run at one time share keys and
+ * values in L2; in a band, tiles with the most keys come first. */
 INLINE work work_of(const kdl_grid_constant_attention *args, tiling t, uint32_t number) {
   const uint32_t of_band = args->band * args->tiles;
   const uint32_t band = number / of_band, in_band = number - band * of_band;

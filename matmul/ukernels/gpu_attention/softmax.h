@@ -44,20 +44,22 @@ INLINE void mask(float *s, const int32_t *limits, int32_t fragments) {
 INLINE void add_block(state *rows, float *s, float *scales, float scale, int32_t fragments) {
 #pragma clang loop unroll(full)
   for (int32_t r = 0; r < 2; ++r) {
-    float most = s[2 * r];
+    float *row = s + 2 * r;
+    float halves[2] = {row[0], row[1]}; /* so that fewer wait for the one before */
 #pragma clang loop unroll(full)
-    for (int32_t i = 0; i < 2 * fragments; ++i)
-      most = __builtin_fmaxf(most, s[4 * (i / 2) + 2 * r + i % 2]);
-    most = __builtin_fmaxf(most_of_row(most), rows->most[r]);
+    for (int32_t i = 2; i < 2 * fragments; ++i)
+      halves[i % 2] = __builtin_fmaxf(halves[i % 2], row[4 * (i / 2) + i % 2]);
+    float most = most_of_row(__builtin_fmaxf(halves[0], halves[1]));
+    most = __builtin_fmaxf(most, rows->most[r]);
     const float less = most == NONE ? 0.0f : -most * scale;
     scales[r] = exponential(__builtin_fmaf(rows->most[r], scale, less));
     rows->most[r] = most;
     float sum = 0.0f;
 #pragma clang loop unroll(full)
     for (int32_t i = 0; i < 2 * fragments; ++i) {
-      float *value = &s[4 * (i / 2) + 2 * r + i % 2];
+      float *value = &row[4 * (i / 2) + i % 2];
       *value = exponential(__builtin_fmaf(*value, scale, less));
-      sum += *value;
+      sum = i ? sum + *value : *value;
     }
     rows->sum[r] = __builtin_fmaf(rows->sum[r], scales[r], sum);
   }

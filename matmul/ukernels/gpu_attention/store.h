@@ -28,37 +28,35 @@ INLINE void finish_rows(const kdl_grid_constant_attention *args, tiling t, work 
   }
 }
 
-/* 16 rows of the subgroup, as bf16, through group memory that is its own. */
+/* 16 rows of the subgroup, as bf16, through group memory that is its own: 64 columns at a time. */
 INLINE void store_rows(const kdl_grid_constant_attention *args, tiling t, work w, const float *o,
                        uint32_t staging, uint32_t subgroup) {
   const uint32_t lane = __gpu_lane_id(), row = lane % 16;
   uint32_t held[64];
   microkernel(hold)(o, held, t.head / 8);
-  if (lane == 0) /* what was stored before has been read */
-    __asm__ volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-  __gpu_sync_lane(~(uint64_t)0);
 #pragma clang loop unroll(full)
-  for (uint32_t j = 0; j < (uint32_t)t.head / 16; ++j) {
-    const uint32_t chunk = (2 * j + lane / 16) % 8;
-    __asm__ volatile(
-        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-            staging + j / 4 * lines_bytes + row * kdl_gpu_mma_panel_bytes + 16 * (chunk ^ row % 8)),
-        "r"(held[4 * j]), "r"(held[4 * j + 1]), "r"(held[4 * j + 2]), "r"(held[4 * j + 3])
-        : "memory");
+  for (uint32_t block = 0; block < (uint32_t)t.head / 64; ++block) {
+    const uint32_t at = staging + block * lines_bytes;
+    if (lane == 0 && block == 0) /* what was stored before has been read */
+      __asm__ volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    __gpu_sync_lane(~(uint64_t)0);
+#pragma clang loop unroll(full)
+    for (uint32_t j = 0; j < 4; ++j) {
+      const uint32_t *pairs = held + 4 * (4 * block + j), chunk = 2 * j + lane / 16;
+      __asm__ volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                           at + row * kdl_gpu_mma_panel_bytes + 16 * (chunk ^ row % 8)),
+                       "r"(pairs[0]), "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3])
+                       : "memory");
+    }
+    __asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __gpu_sync_lane(~(uint64_t)0);
+    if (lane == 0)
+      __asm__ volatile(
+          "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];\n\t"
+          "cp.async.bulk.commit_group;" ::"l"(&args->o_map),
+          "r"(at), "r"(64 * block), "r"(w.row + 16 * subgroup), "r"(w.head), "r"(w.batch)
+          : "memory");
   }
-  __asm__ volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  __gpu_sync_lane(~(uint64_t)0);
-  if (lane)
-    return;
-#pragma clang loop unroll(full)
-  for (uint32_t block = 0; block < (uint32_t)t.head / 64; ++block)
-    __asm__ volatile(
-        "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
-            &args->o_map),
-        "r"(staging + block * lines_bytes), "r"(64 * block), "r"(w.row + 16 * subgroup),
-        "r"(w.head), "r"(w.batch)
-        : "memory");
-  __asm__ volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
 /* Before a subgroup ends, what its copies read has been read. */

@@ -15,16 +15,12 @@ enum {
 #define A16(c, d, i) A4(c, d, i), A4(c, d, i + 4), A4(c, d, i + 8), A4(c, d, i + 12)
 #define A32(c, d) A16(c, d, 0), A16(c, d, 16)
 #define A64(c, d) A32(c, d), A16(c, d, 32), A16(c, d, 48)
-#define A88(c, d) A64(c, d), A16(c, d, 64), A4(c, d, 80), A4(c, d, 84)
 #define R32                                                                                        \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"                                         \
   "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
 #define R64                                                                                        \
   R32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,"                          \
       "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define R88                                                                                        \
-  R64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,"                          \
-      "%80,%81,%82,%83,%84,%85,%86,%87"
 #define WRITTEN(value) "=f"(value)
 #define CHANGED(value) "+f"(value)
 
@@ -38,9 +34,7 @@ enum {
                    : "memory")
 #define WGMMA_OF_WIDTH(adds, c, d, transposes)                                                     \
   do {                                                                                             \
-    if (intrinsics_n == 22)                                                                        \
-      WGMMA(176, adds, A88(c, d), R88, "%88", "%89", transposes, "l"(lhs), "l"(rhs));              \
-    else if (intrinsics_n == 16)                                                                   \
+    if (intrinsics_n == 16)                                                                        \
       WGMMA(128, adds, A64(c, d), R64, "%64", "%65", transposes, "l"(lhs), "l"(rhs));              \
     else                                                                                           \
       WGMMA(64, adds, A32(c, d), R32, "%32", "%33", transposes, "l"(lhs), "l"(rhs));               \
@@ -146,9 +140,7 @@ void SYMBOL(_wait)(float *acc, int32_t intrinsics_n, int32_t pending) {
     else                                                                                           \
       __asm__ volatile("wgmma.wait_group.sync.aligned 0;" : accumulators : : "memory");            \
   } while (0)
-  if (intrinsics_n == 22)
-    WAIT(A88(CHANGED, acc));
-  else if (intrinsics_n == 16)
+  if (intrinsics_n == 16)
     WAIT(A64(CHANGED, acc));
   else
     WAIT(A32(CHANGED, acc));

@@ -11,6 +11,7 @@
 
 enum {
   barrier_bytes = 256,
+  q_stages = 2, /* of a tile, and of the next */
   most_head = 128,
   most_keys = 128,
   warpgroup_threads = 128,
@@ -42,15 +43,15 @@ INLINE void init_ring(const kdl_gpu_ring *ring, uint32_t subgroups) {
   }
 }
 
-/* Q, stages of K and of V, the results on their way out, barriers. */
+/* Stages of Q, of K and of V, the results on their way out, barriers. */
 INLINE memory memory_of(tiling t) {
   memory m;
   m.q_at = (uint32_t)(uintptr_t)group_memory;
-  m.k_at = m.q_at + matrix_bytes(t.rows, t.head);
+  m.k_at = m.q_at + q_stages * matrix_bytes(t.rows, t.head);
   m.v_at = m.k_at + (uint32_t)t.stages * matrix_bytes(t.keys, t.head);
   m.o_at = m.v_at + (uint32_t)t.stages * matrix_bytes(t.keys, t.head);
   uint32_t barriers = m.o_at + matrix_bytes(t.rows, t.head);
-  m.q = ring_at(&barriers, 1);
+  m.q = ring_at(&barriers, q_stages);
   m.k = ring_at(&barriers, t.stages);
   m.v = ring_at(&barriers, t.stages);
   m.numbers = ring_at(&barriers, 2);
@@ -81,7 +82,7 @@ INLINE void give_turn(uint32_t warpgroup) {
 
 /* S = Q K^T, started. */
 INLINE void start_scores(tiling t, const memory *m, float *s, uint32_t subgroup) {
-  microkernel(start)(in_group(m->q_at), 0, 64 * t.rows,
+  microkernel(start)(in_group(m->q_at + m->q.stage * matrix_bytes(t.rows, t.head)), 0, 64 * t.rows,
                      in_group(m->k_at + m->k.stage * matrix_bytes(t.keys, t.head)), 0, 64 * t.keys,
                      s, 0, t.head / 16, t.keys / 8, t.subgroups, (int32_t)subgroup,
                      KDL_GPU_MMA_FROM_ZERO);
@@ -112,87 +113,137 @@ INLINE void take_block(const kdl_grid_constant_attention *args, tiling t, work w
   add_block(rows, s, scales, args->scale, t.keys / 8);
 }
 
-/* A block that no row of the warpgroup needs. */
-INLINE void skip_block(memory *m, uint32_t warpgroup, uint32_t next) {
-  kdl_gpu_ring_wait_full(&m->k);
-  wait_for_turn(warpgroup);
-  give_turn(next);
-  release(&m->k);
-  kdl_gpu_ring_wait_full(&m->v);
-  release(&m->v);
+/* How many blocks a warpgroup needs: not all, where its rows are before the tile's last ones. */
+INLINE uint32_t blocks_of(const kdl_grid_constant_attention *args, tiling t, work w,
+                          uint32_t warpgroup) {
+  const uint32_t keys = keys_of(args, t, w.row + 64 * warpgroup + 63);
+  const uint32_t blocks = divide_up(keys, (uint32_t)t.keys);
+  return t.is_causal && blocks < w.blocks ? blocks : w.blocks;
 }
 
-/* While the scores of a block become exponentials, the ones before multiply V. */
-INLINE void attend(const kdl_grid_constant_attention *args, tiling t, work w, memory *m, float *o,
-                   state *rows, uint32_t subgroup) {
-  float s[most_keys / 2], scales[2];
-  uint32_t p[most_keys / 4];
-  const uint32_t warpgroup = subgroup / 4,
-                 next = warpgroup + 1 < (uint32_t)t.subgroups / 4 ? warpgroup + 1 : 0;
-  const uint32_t needed =
-      t.is_causal ? divide_up(keys_of(args, t, w.row + 64 * warpgroup + 63), (uint32_t)t.keys)
-                  : w.blocks;
-  uint32_t block = w.blocks;
+/* Blocks of keys and of values that a warpgroup does not need. */
+INLINE void skip_keys(memory *m, uint32_t count, uint32_t warpgroup, uint32_t next) {
 #pragma clang loop unroll(disable)
-  for (; block > needed; --block)
-    skip_block(m, warpgroup, next);
-  kdl_gpu_ring_wait_full(&m->q);
-  if (block == 0) {
-    release(&m->q);
-    return;
-  }
-  --block;
-  kdl_gpu_ring_wait_full(&m->k);
-  wait_for_turn(warpgroup);
-  start_scores(t, m, s, subgroup);
-  give_turn(next);
-  microkernel(wait)(s, t.keys / 8, 0);
-  release(&m->k);
-  take_block(args, t, w, block, subgroup, rows, s, scales);
-  microkernel(hold)(s, p, t.keys / 8);
-#pragma clang loop unroll(disable)
-  while (block) {
-    --block;
+  for (; count; --count) {
     kdl_gpu_ring_wait_full(&m->k);
     wait_for_turn(warpgroup);
-    start_scores(t, m, s, subgroup);
-    kdl_gpu_ring_wait_full(&m->v);
-    start_result(t, m, p, o);
     give_turn(next);
-    microkernel(wait)(s, t.keys / 8, 1);
     release(&m->k);
-    take_block(args, t, w, block, subgroup, rows, s, scales);
-    microkernel(wait)(o, t.head / 8, 0);
-    release(&m->v);
-#pragma clang loop unroll(full)
-    for (int32_t i = 0; i < t.head / 2; ++i)
-      o[i] *= scales[i / 2 % 2];
-    microkernel(hold)(s, p, t.keys / 8);
   }
-  release(&m->q);
-  kdl_gpu_ring_wait_full(&m->v);
-  start_result(t, m, p, o);
-  microkernel(wait)(o, t.head / 8, 0);
-  release(&m->v);
+}
+INLINE void skip_values(memory *m, uint32_t count) {
+#pragma clang loop unroll(disable)
+  for (; count; --count) {
+    kdl_gpu_ring_wait_full(&m->v);
+    release(&m->v);
+  }
 }
 
+INLINE void start_rows(tiling t, float *o, state *rows) {
+  *rows = (state){{NONE, NONE}, {0.0f, 0.0f}};
+#pragma clang loop unroll(full)
+  for (int32_t i = 0; i < t.head / 2; ++i)
+    o[i] = 0.0f;
+}
+
+/* The scores of a block are there: its keys have been read, and Q, if it was the last block. */
+INLINE void release_keys(memory *m, uint32_t block) {
+  release(&m->k);
+  if (!block)
+    release(&m->q);
+}
+
+/* Two products run at one time: while the scores of a block become exponentials, those of the block
+ * before multiply V. This goes on from one tile to the next. */
 INLINE void run_consumer(const kdl_grid_constant_attention *args, tiling t, memory m,
                          uint32_t subgroup) {
-  const uint32_t count = work_count(args);
-  const uint32_t staging = m.o_at + subgroup * matrix_bytes(16, t.head);
-  const uint32_t warpgroup = subgroup / 4;
-  if (warpgroup + 1 == (uint32_t)t.subgroups / 4)
+  const uint32_t count = work_count(args), staging = m.o_at + subgroup * matrix_bytes(16, t.head);
+  const uint32_t warpgroup = subgroup / 4, last = (uint32_t)t.subgroups / 4 - 1;
+  const uint32_t next = warpgroup < last ? warpgroup + 1 : 0;
+  float o[most_head / 2], s[most_keys / 2], scales[2];
+  uint32_t p[most_keys / 4];
+  state rows;
+  uint32_t number = take_number(&m);
+  if (warpgroup == last)
     give_turn(0);
 #pragma clang loop unroll(disable)
-  for (uint32_t number; (number = take_number(&m)) < count;) {
-    const work w = work_of(args, t, number);
-    float o[most_head / 2];
-    state rows = {{NONE, NONE}, {0.0f, 0.0f}};
-#pragma clang loop unroll(full)
-    for (int32_t i = 0; i < t.head / 2; ++i)
-      o[i] = 0.0f;
+  while (number < count) {
+    work w = work_of(args, t, number);
+    uint32_t block = blocks_of(args, t, w, warpgroup);
+    start_rows(t, o, &rows);
+    skip_keys(&m, w.blocks - block, warpgroup, next);
+    skip_values(&m, w.blocks - block);
     if (w.blocks)
-      attend(args, t, w, &m, o, &rows, subgroup);
+      kdl_gpu_ring_wait_full(&m.q);
+    if (!block) {
+      if (w.blocks)
+        release(&m.q);
+      finish_rows(args, t, w, rows, o, subgroup);
+      store_rows(args, t, w, o, staging, subgroup);
+      number = take_number(&m);
+      continue;
+    }
+    --block;
+    kdl_gpu_ring_wait_full(&m.k);
+    wait_for_turn(warpgroup);
+    start_scores(t, &m, s, subgroup);
+    give_turn(next);
+    microkernel(wait)(s, t.keys / 8, 0);
+    release_keys(&m, block);
+    take_block(args, t, w, block, subgroup, &rows, s, scales);
+    microkernel(hold)(s, p, t.keys / 8);
+#pragma clang loop unroll(disable)
+    for (;;) {
+      if (block) { /* the next block of the tile */
+        --block;
+        kdl_gpu_ring_wait_full(&m.k);
+        wait_for_turn(warpgroup);
+        start_scores(t, &m, s, subgroup);
+        kdl_gpu_ring_wait_full(&m.v);
+        start_result(t, &m, p, o);
+        give_turn(next);
+        microkernel(wait)(s, t.keys / 8, 1);
+        release_keys(&m, block);
+        take_block(args, t, w, block, subgroup, &rows, s, scales);
+        microkernel(wait)(o, t.head / 8, 0);
+        release(&m.v);
+#pragma clang loop unroll(full)
+        for (int32_t i = 0; i < t.head / 2; ++i)
+          o[i] *= scales[i / 2 % 2];
+        microkernel(hold)(s, p, t.keys / 8);
+        continue;
+      }
+      /* The first block of the next tile, with the last one of this tile. */
+      number = take_number(&m);
+      const work then = work_of(args, t, number < count ? number : 0);
+      const uint32_t needed = number < count ? blocks_of(args, t, then, warpgroup) : 0;
+      if (!needed)
+        break;
+      skip_keys(&m, then.blocks - needed, warpgroup, next);
+      block = needed - 1;
+      kdl_gpu_ring_wait_full(&m.q);
+      kdl_gpu_ring_wait_full(&m.k);
+      wait_for_turn(warpgroup);
+      start_scores(t, &m, s, subgroup);
+      kdl_gpu_ring_wait_full(&m.v);
+      start_result(t, &m, p, o);
+      give_turn(next);
+      microkernel(wait)(s, t.keys / 8, 1);
+      release_keys(&m, block);
+      microkernel(wait)(o, t.head / 8, 0);
+      release(&m.v);
+      skip_values(&m, then.blocks - needed);
+      finish_rows(args, t, w, rows, o, subgroup);
+      store_rows(args, t, w, o, staging, subgroup);
+      w = then;
+      start_rows(t, o, &rows);
+      take_block(args, t, w, block, subgroup, &rows, s, scales);
+      microkernel(hold)(s, p, t.keys / 8);
+    }
+    kdl_gpu_ring_wait_full(&m.v);
+    start_result(t, &m, p, o);
+    microkernel(wait)(o, t.head / 8, 0);
+    release(&m.v);
     finish_rows(args, t, w, rows, o, subgroup);
     store_rows(args, t, w, o, staging, subgroup);
   }
@@ -253,7 +304,7 @@ __gpu_kernel void kdl_gpu_attention_bf16_tiles(__gpu_global attention_tile *tile
     tiles[i].rows = (uint32_t)t.rows;
     tiles[i].keys = (uint32_t)t.keys;
     tiles[i].threads = (uint32_t)KDL_GPU_MMA_THREADS(microkernel(tile)(head));
-    tiles[i].group_bytes =
-        2 * matrix_bytes(t.rows, head) + microkernel(group_bytes)(head) + barrier_bytes;
+    tiles[i].group_bytes = (q_stages + 1) * matrix_bytes(t.rows, head) +
+                           microkernel(group_bytes)(head) + barrier_bytes;
   }
 }

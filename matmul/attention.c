@@ -133,12 +133,15 @@ static int encode(const kdl_attention_gpu *attention, const kdl_attention_gpu_pr
                            cu_interleave_none, cu_swizzle_128, cu_promotion_256, cu_fill_zero) == 0;
 }
 
-/* Heads whose keys and values fit into L2 together: 32 MiB of them. */
+/* Heads whose tiles are neighbours. With a causal mask, as many as have keys and values that fit
+ * into L2 together (32 MiB), so that long tiles come first. */
 static uint32_t band_of(const kdl_attention_gpu_problem *problem) {
   const uint64_t bytes = (uint64_t)problem->keys * problem->head * 4;
   const uint64_t kept = bytes ? ((uint64_t)32 << 20) / bytes : 1;
   const uint64_t slices = (uint64_t)problem->batch * problem->heads;
   const uint64_t band = (kept ? kept : 1) * (problem->heads / problem->kv_heads);
+  if (!problem->is_causal)
+    return 1;
   return (uint32_t)(band < slices ? band : slices);
 }
 

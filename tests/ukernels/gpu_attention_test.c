@@ -290,7 +290,7 @@ static void run_random(int count) {
     c.heads = c.kv_heads * (1 + below(4));
     c.queries = 1 + below(600);
     c.keys = 1 + below(600);
-    c.head = 64 << below(2);
+    c.head = 64u << below(2);
     c.is_causal = (int32_t)below(2);
     c.diagonal = c.is_causal && below(2) ? (int32_t)below(800) - 400 : 0;
     c.order = (order)below(3);

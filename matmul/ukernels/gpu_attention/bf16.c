@@ -64,7 +64,26 @@ INLINE const element *in_group(uint32_t address) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Turns of warpgroups                                                                          */
+/* The products of a warpgroup                                                                  */
+
+/* A subgroup that multiplies. */
+typedef struct {
+  const kdl_grid_constant_attention *args;
+  tiling t;
+  memory m;
+  uint32_t subgroup, warpgroup, next; /* next: the warpgroup that has its turn after this one */
+  work w;
+  uint32_t block; /* of the tile's keys: they go from the last to the first */
+} consumer;
+
+/* What it computes with. Apart from the constants above: only once they are known can the compiler
+ * unroll the loops over these. */
+typedef struct {
+  float s[most_keys / 2]; /* scores, and their exponentials */
+  uint32_t p[most_keys / 4];
+  float o[most_head / 2];
+  state rows;
+} registers;
 
 INLINE void wait_for_turn(uint32_t warpgroup) {
   if (kdl_const_gpu_attention_turns)
@@ -77,180 +96,202 @@ INLINE void give_turn(uint32_t warpgroup) {
                      : "memory");
 }
 
-/* ------------------------------------------------------------------------------------------ */
-/* A tile                                                                                       */
-
-/* S = Q K^T, started. */
-INLINE void start_scores(tiling t, const memory *m, float *s, uint32_t subgroup) {
-  microkernel(start)(in_group(m->q_at + m->q.stage * matrix_bytes(t.rows, t.head)), 0, 64 * t.rows,
-                     in_group(m->k_at + m->k.stage * matrix_bytes(t.keys, t.head)), 0, 64 * t.keys,
-                     s, 0, t.head / 16, t.keys / 8, t.subgroups, (int32_t)subgroup,
-                     KDL_GPU_MMA_FROM_ZERO);
-}
-/* O += P V, started. */
-INLINE void start_result(tiling t, const memory *m, const uint32_t *p, float *o) {
-  microkernel(start_held)(p, in_group(m->v_at + m->v.stage * matrix_bytes(t.keys, t.head)), 0,
-                          64 * t.keys, o, 0, t.keys / 16, t.head / 8, KDL_GPU_MMA_RHS_BY_K);
-}
-
 INLINE void release(kdl_gpu_ring *ring) {
   kdl_gpu_ring_release(ring, ring->stage);
   kdl_gpu_ring_next(ring);
 }
 
-/* The scores of a block, after those that its rows do not have are masked. */
-INLINE void take_block(const kdl_grid_constant_attention *args, tiling t, work w, uint32_t block,
-                       uint32_t subgroup, state *rows, float *s, float *scales) {
-  const uint32_t first = block * (uint32_t)t.keys, end = first + (uint32_t)t.keys;
-  const uint32_t row = w.row + subgroup / 4 * 64;
-  if (keys_of(args, t, row) < end) {
-    const uint32_t lane = __gpu_lane_id(), mine = w.row + subgroup * 16 + lane / 4;
-    const int32_t before = (int32_t)(first + lane % 4 * 2);
-    const int32_t limits[2] = {(int32_t)keys_of(args, t, mine) - before,
-                               (int32_t)keys_of(args, t, mine + 8) - before};
-    mask(s, limits, t.keys / 8);
-  }
-  add_block(rows, s, scales, args->scale, t.keys / 8);
+/* S = Q K^T, when it is the warpgroup's turn. */
+INLINE void start_scores(consumer *c, registers *r) {
+  const tiling t = c->t;
+  const uint32_t q = c->m.q_at + c->m.q.stage * matrix_bytes(t.rows, t.head);
+  const uint32_t k = c->m.k_at + c->m.k.stage * matrix_bytes(t.keys, t.head);
+  kdl_gpu_ring_wait_full(&c->m.k);
+  wait_for_turn(c->warpgroup);
+  microkernel(start)(in_group(q), 0, 64 * t.rows, in_group(k), 0, 64 * t.keys, r->s, 0, t.head / 16,
+                     t.keys / 8, t.subgroups, (int32_t)c->subgroup, KDL_GPU_MMA_FROM_ZERO);
+}
+/* O += P V. */
+INLINE void start_result(consumer *c, registers *r) {
+  const tiling t = c->t;
+  const uint32_t v = c->m.v_at + c->m.v.stage * matrix_bytes(t.keys, t.head);
+  kdl_gpu_ring_wait_full(&c->m.v);
+  microkernel(start_held)(r->p, in_group(v), 0, 64 * t.keys, r->o, 0, t.keys / 16, t.head / 8,
+                          KDL_GPU_MMA_RHS_BY_K);
+}
+INLINE void wait_for_scores(consumer *c, registers *r, int32_t pending) {
+  microkernel(wait)(r->s, c->t.keys / 8, pending);
+  release(&c->m.k);
+}
+INLINE void wait_for_result(consumer *c, registers *r) {
+  microkernel(wait)(r->o, c->t.head / 8, 0);
+  release(&c->m.v);
 }
 
+/* The scores of the next block, while the exponentials of the one before multiply V. */
+INLINE void start_both(consumer *c, registers *r) {
+  start_scores(c, r);
+  start_result(c, r);
+  give_turn(c->next);
+  wait_for_scores(c, r, 1);
+}
+
+/* Exponentials of the scores, after those of keys that rows do not have are masked. */
+INLINE void take_scores(consumer *c, registers *r, float *scales) {
+  const tiling t = c->t;
+  const uint32_t first = c->block * (uint32_t)t.keys, end = first + (uint32_t)t.keys;
+  if (keys_of(c->args, t, c->w.row + 64 * c->warpgroup) < end) {
+    const uint32_t lane = __gpu_lane_id(), row = c->w.row + 16 * c->subgroup + lane / 4;
+    const int32_t before = (int32_t)(first + lane % 4 * 2);
+    const int32_t limits[2] = {(int32_t)keys_of(c->args, t, row) - before,
+                               (int32_t)keys_of(c->args, t, row + 8) - before};
+    mask(r->s, limits, t.keys / 8);
+  }
+  add_block(&r->rows, r->s, scales, c->args->scale, t.keys / 8);
+}
+
+INLINE void hold_exponentials(consumer *c, registers *r) {
+  microkernel(hold)(r->s, r->p, c->t.keys / 8);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Tiles                                                                                        */
+
 /* How many blocks a warpgroup needs: not all, where its rows are before the tile's last ones. */
-INLINE uint32_t blocks_of(const kdl_grid_constant_attention *args, tiling t, work w,
-                          uint32_t warpgroup) {
-  const uint32_t keys = keys_of(args, t, w.row + 64 * warpgroup + 63);
-  const uint32_t blocks = divide_up(keys, (uint32_t)t.keys);
-  return t.is_causal && blocks < w.blocks ? blocks : w.blocks;
+INLINE uint32_t blocks_of(const consumer *c, work w) {
+  const uint32_t keys = keys_of(c->args, c->t, w.row + 64 * c->warpgroup + 63);
+  const uint32_t blocks = divide_up(keys, (uint32_t)c->t.keys);
+  return c->t.is_causal && blocks < w.blocks ? blocks : w.blocks;
 }
 
 /* Blocks of keys and of values that a warpgroup does not need. */
-INLINE void skip_keys(memory *m, uint32_t count, uint32_t warpgroup, uint32_t next) {
+INLINE void skip_keys(consumer *c, uint32_t count) {
 #pragma clang loop unroll(disable)
   for (; count; --count) {
-    kdl_gpu_ring_wait_full(&m->k);
-    wait_for_turn(warpgroup);
-    give_turn(next);
-    release(&m->k);
+    kdl_gpu_ring_wait_full(&c->m.k);
+    wait_for_turn(c->warpgroup);
+    give_turn(c->next);
+    release(&c->m.k);
   }
 }
-INLINE void skip_values(memory *m, uint32_t count) {
+INLINE void skip_values(consumer *c, uint32_t count) {
 #pragma clang loop unroll(disable)
   for (; count; --count) {
-    kdl_gpu_ring_wait_full(&m->v);
-    release(&m->v);
+    kdl_gpu_ring_wait_full(&c->m.v);
+    release(&c->m.v);
   }
 }
 
-INLINE void start_rows(tiling t, float *o, state *rows) {
-  *rows = (state){{NONE, NONE}, {0.0f, 0.0f}};
+INLINE void start_rows(consumer *c, registers *r) {
+  r->rows = (state){{NONE, NONE}, {0.0f, 0.0f}};
 #pragma clang loop unroll(full)
-  for (int32_t i = 0; i < t.head / 2; ++i)
-    o[i] = 0.0f;
+  for (int32_t i = 0; i < c->t.head / 2; ++i)
+    r->o[i] = 0.0f;
 }
 
-/* The scores of a block are there: its keys have been read, and Q, if it was the last block. */
-INLINE void release_keys(memory *m, uint32_t block) {
-  release(&m->k);
-  if (!block)
-    release(&m->q);
+INLINE void store_result(consumer *c, registers *r) {
+  const uint32_t staging = c->m.o_at + c->subgroup * matrix_bytes(16, c->t.head);
+  finish_rows(c->args, c->t, c->w, r->rows, r->o, c->subgroup);
+  store_rows(c->args, c->t, c->w, r->o, staging, c->subgroup);
 }
 
-/* Two products run at one time: while the scores of a block become exponentials, those of the block
- * before multiply V. This goes on from one tile to the next. */
-INLINE void run_consumer(const kdl_grid_constant_attention *args, tiling t, memory m,
-                         uint32_t subgroup) {
-  const uint32_t count = work_count(args), staging = m.o_at + subgroup * matrix_bytes(16, t.head);
-  const uint32_t warpgroup = subgroup / 4, last = (uint32_t)t.subgroups / 4 - 1;
-  const uint32_t next = warpgroup < last ? warpgroup + 1 : 0;
-  float o[most_head / 2], s[most_keys / 2], scales[2];
-  uint32_t p[most_keys / 4];
-  state rows;
-  uint32_t number = take_number(&m);
-  if (warpgroup == last)
+/* All blocks of the tile but the first that was taken. */
+INLINE void take_blocks(consumer *c, registers *r) {
+#pragma clang loop unroll(disable)
+  while (c->block) {
+    float scales[2];
+    --c->block;
+    start_both(c, r);
+    take_scores(c, r, scales);
+    wait_for_result(c, r);
+#pragma clang loop unroll(full)
+    for (int32_t i = 0; i < c->t.head / 2; ++i)
+      r->o[i] *= scales[i / 2 % 2];
+    hold_exponentials(c, r);
+  }
+  release(&c->m.q);
+}
+
+/* From a tile whose last exponentials are there to the next one. */
+INLINE void take_next_tile(consumer *c, registers *r, work next, uint32_t blocks) {
+  float scales[2];
+  skip_keys(c, next.blocks - blocks);
+  kdl_gpu_ring_wait_full(&c->m.q);
+  start_both(c, r);
+  wait_for_result(c, r);
+  skip_values(c, next.blocks - blocks);
+  store_result(c, r);
+  start_rows(c, r);
+  c->w = next;
+  c->block = blocks - 1;
+  take_scores(c, r, scales);
+  hold_exponentials(c, r);
+}
+
+/* A tile that does not follow another one. */
+INLINE void take_first_tile(consumer *c, registers *r, uint32_t blocks) {
+  float scales[2];
+  skip_keys(c, c->w.blocks - blocks);
+  skip_values(c, c->w.blocks - blocks);
+  kdl_gpu_ring_wait_full(&c->m.q);
+  start_scores(c, r);
+  give_turn(c->next);
+  wait_for_scores(c, r, 0);
+  c->block = blocks - 1;
+  take_scores(c, r, scales);
+  hold_exponentials(c, r);
+}
+
+/* A tile in which the warpgroup has no keys. */
+INLINE void take_empty_tile(consumer *c, registers *r) {
+  skip_keys(c, c->w.blocks);
+  skip_values(c, c->w.blocks);
+  if (c->w.blocks) {
+    kdl_gpu_ring_wait_full(&c->m.q);
+    release(&c->m.q);
+  }
+  store_result(c, r);
+}
+
+INLINE void run_consumer(consumer *c, registers *r) {
+  const uint32_t count = work_count(c->args);
+  if (!c->next)
     give_turn(0);
+  uint32_t number = take_number(&c->m);
 #pragma clang loop unroll(disable)
   while (number < count) {
-    work w = work_of(args, t, number);
-    uint32_t block = blocks_of(args, t, w, warpgroup);
-    start_rows(t, o, &rows);
-    skip_keys(&m, w.blocks - block, warpgroup, next);
-    skip_values(&m, w.blocks - block);
-    if (w.blocks)
-      kdl_gpu_ring_wait_full(&m.q);
-    if (!block) {
-      if (w.blocks)
-        release(&m.q);
-      finish_rows(args, t, w, rows, o, subgroup);
-      store_rows(args, t, w, o, staging, subgroup);
-      number = take_number(&m);
+    c->w = work_of(c->args, c->t, number);
+    uint32_t blocks = blocks_of(c, c->w);
+    start_rows(c, r);
+    if (!blocks) {
+      take_empty_tile(c, r);
+      number = take_number(&c->m);
       continue;
     }
-    --block;
-    kdl_gpu_ring_wait_full(&m.k);
-    wait_for_turn(warpgroup);
-    start_scores(t, &m, s, subgroup);
-    give_turn(next);
-    microkernel(wait)(s, t.keys / 8, 0);
-    release_keys(&m, block);
-    take_block(args, t, w, block, subgroup, &rows, s, scales);
-    microkernel(hold)(s, p, t.keys / 8);
+    take_first_tile(c, r, blocks);
 #pragma clang loop unroll(disable)
     for (;;) {
-      if (block) { /* the next block of the tile */
-        --block;
-        kdl_gpu_ring_wait_full(&m.k);
-        wait_for_turn(warpgroup);
-        start_scores(t, &m, s, subgroup);
-        kdl_gpu_ring_wait_full(&m.v);
-        start_result(t, &m, p, o);
-        give_turn(next);
-        microkernel(wait)(s, t.keys / 8, 1);
-        release_keys(&m, block);
-        take_block(args, t, w, block, subgroup, &rows, s, scales);
-        microkernel(wait)(o, t.head / 8, 0);
-        release(&m.v);
-#pragma clang loop unroll(full)
-        for (int32_t i = 0; i < t.head / 2; ++i)
-          o[i] *= scales[i / 2 % 2];
-        microkernel(hold)(s, p, t.keys / 8);
-        continue;
-      }
-      /* The first block of the next tile, with the last one of this tile. */
-      number = take_number(&m);
-      const work then = work_of(args, t, number < count ? number : 0);
-      const uint32_t needed = number < count ? blocks_of(args, t, then, warpgroup) : 0;
-      if (!needed)
+      take_blocks(c, r);
+      number = take_number(&c->m);
+      if (number >= count)
         break;
-      skip_keys(&m, then.blocks - needed, warpgroup, next);
-      block = needed - 1;
-      kdl_gpu_ring_wait_full(&m.q);
-      kdl_gpu_ring_wait_full(&m.k);
-      wait_for_turn(warpgroup);
-      start_scores(t, &m, s, subgroup);
-      kdl_gpu_ring_wait_full(&m.v);
-      start_result(t, &m, p, o);
-      give_turn(next);
-      microkernel(wait)(s, t.keys / 8, 1);
-      release_keys(&m, block);
-      microkernel(wait)(o, t.head / 8, 0);
-      release(&m.v);
-      skip_values(&m, then.blocks - needed);
-      finish_rows(args, t, w, rows, o, subgroup);
-      store_rows(args, t, w, o, staging, subgroup);
-      w = then;
-      start_rows(t, o, &rows);
-      take_block(args, t, w, block, subgroup, &rows, s, scales);
-      microkernel(hold)(s, p, t.keys / 8);
+      const work next = work_of(c->args, c->t, number);
+      blocks = blocks_of(c, next);
+      if (!blocks)
+        break;
+      take_next_tile(c, r, next, blocks);
     }
-    kdl_gpu_ring_wait_full(&m.v);
-    start_result(t, &m, p, o);
-    microkernel(wait)(o, t.head / 8, 0);
-    release(&m.v);
-    finish_rows(args, t, w, rows, o, subgroup);
-    store_rows(args, t, w, o, staging, subgroup);
+    start_result(c, r);
+    wait_for_result(c, r);
+    store_result(c, r);
   }
-  if (warpgroup == 0) /* the turn that was given last */
+  if (!c->warpgroup) /* the turn that was given last */
     wait_for_turn(0);
   end_store();
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
 
 INLINE void attention(const kdl_grid_constant_attention *args, int32_t head, int32_t is_causal) {
   const tiling t = tiling_of(head, is_causal);
@@ -275,11 +316,12 @@ INLINE void attention(const kdl_grid_constant_attention *args, int32_t head, int
     return;
   }
   microkernel(role)(head, KDL_GPU_MMA_MULTIPLIES);
-  run_consumer(args, t, m, subgroup - (uint32_t)t.producers);
+  registers r;
+  consumer c = {.args = args, .t = t, .m = m, .subgroup = subgroup - (uint32_t)t.producers};
+  c.warpgroup = c.subgroup / 4;
+  c.next = c.warpgroup + 1 < (uint32_t)t.subgroups / 4 ? c.warpgroup + 1 : 0;
+  run_consumer(&c, &r);
 }
-
-/* ------------------------------------------------------------------------------------------ */
-/* Kernels                                                                                      */
 
 #define KERNEL(name, head, is_causal)                                                              \
   KDL_GROUP_ITEMS(name) {                                                                          \

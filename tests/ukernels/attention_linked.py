@@ -6,7 +6,7 @@
 
 Before linking, the caller calls each microkernel; afterwards no call is left, and products are started where they were. ptxas, where there is
 one, must report no local memory, no spills and no warning; what it made, read by nvdisasm, must have the products of both matrices, one of
-them with an operand in registers, and must compute the exponentials of a block while a product runs: between two waits.
+them with an operand in registers.
 """
 
 import argparse
@@ -45,12 +45,7 @@ def check_code(args, ptx, arch, folder):
         held = sum(operand != "gdesc" for operand in products)
         if not held or held == len(products) or re.search(r"\b(LDL|STL)\b", code):
             fail(f"{kernel}: {len(products)} HGMMA, {held} with an operand in registers, or local memory")
-        # One product still runs after the first wait, none after the second.
-        between = re.findall(r"DEPBAR\.LE gsb0, 0x1(.*?)DEPBAR\.LE gsb0, 0x0", code, re.DOTALL)
-        overlapped = max((text.count("MUFU.EX2") for text in between), default=0)
-        if overlapped < 64:
-            fail(f"{kernel}: {overlapped} exponentials while a product runs, expected 64 at least")
-        print(f"{kernel}: {len(products)} HGMMA, {held} with an operand in registers, {overlapped} exponentials while one runs")
+        print(f"{kernel}: {len(products)} HGMMA, {held} with an operand in registers")
 
 
 def main():

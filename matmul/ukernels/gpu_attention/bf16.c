@@ -16,7 +16,6 @@ enum {
   most_keys = 128,
   warpgroup_threads = 128,
   first_turn = 1, /* barriers of the hardware, one for each warpgroup */
-  unused_barrier = 15,
 };
 
 /* The launch gives its size. */
@@ -75,6 +74,7 @@ typedef struct {
   uint32_t subgroup, warpgroup, next; /* next: the warpgroup that has its turn after this one */
   work w;
   uint32_t block; /* of the tile's keys: they go from the last to the first */
+  uint32_t whole; /* blocks, of the first ones, of which all rows have all keys */
 } consumer;
 
 /* What it computes with. Apart from the constants above: only once they are known can the compiler
@@ -129,29 +129,22 @@ INLINE void wait_for_result(consumer *c, registers *r) {
   release(&c->m.v);
 }
 
-/* The scores of the next block, while the exponentials of the one before multiply V. */
-INLINE void start_both(consumer *c, registers *r) {
+/* The scores of the next block, and O += P V of the one before. Waiting for the scores alone, to
+ * have their softmax while the other product runs, is no faster: there are other warpgroups for
+ * that. */
+INLINE void multiply_both(consumer *c, registers *r) {
   start_scores(c, r);
   start_result(c, r);
   give_turn(c->next);
   wait_for_scores(c, r, 1);
-}
-
-/* What follows stays behind the computation of `sums`, which are not negative. ptxas would wait for
- * the result before the exponentials are computed, so that nothing runs at one time; it moves no
- * wait over an instruction for barriers, even if that is never executed. */
-INLINE void stay_behind(const float *sums) {
-  __asm__ volatile("{ .reg .pred never; setp.lt.f32 never, %0, 0f00000000;\n\t"
-                   "@never bar.arrive %1, %2; }" ::"f"(sums[0] + sums[1]),
-                   "n"(unused_barrier), "n"(2 * kdl_gpu_mma_lanes)
-                   : "memory");
+  wait_for_result(c, r);
 }
 
 /* Exponentials of the scores, after those of keys that rows do not have are masked. */
 INLINE void take_scores(consumer *c, registers *r, float *scales) {
   const tiling t = c->t;
-  const uint32_t first = c->block * (uint32_t)t.keys, end = first + (uint32_t)t.keys;
-  if (keys_of(c->args, t, c->w.row + 64 * c->warpgroup) < end) {
+  if (c->block >= c->whole) {
+    const uint32_t first = c->block * (uint32_t)t.keys;
     const uint32_t lane = __gpu_lane_id(), row = c->w.row + 16 * c->subgroup + lane / 4;
     const int32_t before = (int32_t)(first + lane % 4 * 2);
     const int32_t limits[2] = {(int32_t)keys_of(c->args, t, row) - before,
@@ -167,6 +160,13 @@ INLINE void hold_exponentials(consumer *c, registers *r) {
 
 /* ------------------------------------------------------------------------------------------ */
 /* Tiles                                                                                        */
+
+/* The tile whose scores come next, the first of them those of the last of `blocks`. */
+INLINE void set_tile(consumer *c, work w, uint32_t blocks) {
+  c->w = w;
+  c->block = blocks - 1;
+  c->whole = keys_of(c->args, c->t, w.row + 64 * c->warpgroup) / (uint32_t)c->t.keys;
+}
 
 /* How many blocks a warpgroup needs: not all, where its rows are before the tile's last ones. */
 INLINE uint32_t blocks_of(const consumer *c, work w) {
@@ -212,10 +212,8 @@ INLINE void take_blocks(consumer *c, registers *r) {
   while (c->block) {
     float scales[2];
     --c->block;
-    start_both(c, r);
+    multiply_both(c, r);
     take_scores(c, r, scales);
-    stay_behind(r->rows.sum);
-    wait_for_result(c, r);
 #pragma clang loop unroll(full)
     for (int32_t i = 0; i < c->t.head / 2; ++i)
       r->o[i] *= scales[i / 2 % 2];
@@ -229,13 +227,11 @@ INLINE void take_next_tile(consumer *c, registers *r, work next, uint32_t blocks
   float scales[2];
   skip_keys(c, next.blocks - blocks);
   kdl_gpu_ring_wait_full(&c->m.q);
-  start_both(c, r);
-  wait_for_result(c, r);
+  multiply_both(c, r);
   skip_values(c, next.blocks - blocks);
   store_result(c, r);
   start_rows(c, r);
-  c->w = next;
-  c->block = blocks - 1;
+  set_tile(c, next, blocks);
   take_scores(c, r, scales);
   hold_exponentials(c, r);
 }
@@ -243,13 +239,13 @@ INLINE void take_next_tile(consumer *c, registers *r, work next, uint32_t blocks
 /* A tile that does not follow another one. */
 INLINE void take_first_tile(consumer *c, registers *r, uint32_t blocks) {
   float scales[2];
+  set_tile(c, c->w, blocks);
   skip_keys(c, c->w.blocks - blocks);
   skip_values(c, c->w.blocks - blocks);
   kdl_gpu_ring_wait_full(&c->m.q);
   start_scores(c, r);
   give_turn(c->next);
   wait_for_scores(c, r, 0);
-  c->block = blocks - 1;
   take_scores(c, r, scales);
   hold_exponentials(c, r);
 }

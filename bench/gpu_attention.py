@@ -85,13 +85,13 @@ class Library:
         self.check(self.matmul.kdl_attention_gpu_run(attention, self.queues[stream], ct.byref(problem)))
 
 
-def kdl_run(library, attention, q, k, v, causal):
+def kdl_run(library, attention, q, k, v, causal, has_workspace=True):
     """A function that launches, and returns the result."""
     o = torch.full_like(q, float("nan"))
     batch, heads, queries, head = q.shape
     problem = Problem(size=ct.sizeof(Problem), batch=batch, heads=heads, kv_heads=k.shape[1], queries=queries, keys=k.shape[2], head=head,
                       q=Tensor.of(q), k=Tensor.of(k), v=Tensor.of(v), o=Tensor.of(o), scale=1 / math.sqrt(head), is_causal=causal,
-                      workspace=Buffer(library.workspace.data_ptr(), 4, library.device))
+                      workspace=Buffer(library.workspace.data_ptr() if has_workspace else 0, 4, library.device))
 
     def run():
         library.run(attention, problem)
@@ -177,6 +177,8 @@ def run_shape(shape, arguments, library, kernels, card):
     q = torch.randn(batch, heads, queries, head, device="cuda").bfloat16()
     k, v = (torch.randn(batch, kv_heads, keys, head, device="cuda").bfloat16() for _ in range(2))
     runs = {name: kdl_run(library, attention, q, k, v, causal) for name, attention in kernels.items()}
+    if arguments.turns:
+        runs |= {name + "-turns": kdl_run(library, attention, q, k, v, causal, False) for name, attention in kernels.items()}
     runs |= {name: torch_run(backend, q, k, v, causal) for name, backend in BACKENDS.items() if name in arguments.backends}
     row, graphs = {"shape": shape, "errors": {}, "figures": {}, "left_out": {}}, {}
     for name, run in runs.items():
@@ -231,6 +233,7 @@ def parse_arguments():
     parser.add_argument("--kernels", action="append", default=[], help="NAME=FILE.offload; the first is what is checked")
     parser.add_argument("--backends", default=",".join(BACKENDS))
     parser.add_argument("--shapes", default="", help="BATCHxHEADSxKV_HEADSxQUERIESxKEYSxHEADxCAUSAL,...")
+    parser.add_argument("--turns", action="store_true", help="also without a workspace: groups take turns")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--pause", type=float, default=0.03, help="seconds before each timing")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no shape after this")

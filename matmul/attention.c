@@ -108,8 +108,9 @@ static kdl_status check(const kdl_attention_gpu *attention,
     return refuse("kdl_attention_gpu_run: found a scale that is not above 0");
   if (problem->workspace.address && problem->workspace.size < 4)
     return refuse("kdl_attention_gpu_run: found a workspace of less than 4 bytes");
-  if (problem->queries > INT32_MAX / 2 || problem->keys > INT32_MAX / 2)
-    return refuse("kdl_attention_gpu_run: found more rows than 2^30");
+  if (problem->queries > INT32_MAX / 2 || problem->keys > INT32_MAX / 2 ||
+      (uint64_t)problem->batch * problem->heads > INT32_MAX / (1 + problem->queries / 64))
+    return refuse("kdl_attention_gpu_run: found more rows than 2^30, or more than 2^31 tiles");
   return KDL_OK;
 }
 
@@ -134,7 +135,8 @@ static int encode(const kdl_attention_gpu *attention, const kdl_attention_gpu_pr
 }
 
 /* Heads whose tiles are neighbours. With a causal mask, as many as have keys and values that fit
- * into L2 together (32 MiB), so that long tiles come first. */
+ * into L2 together (32 MiB), so that long tiles come first; all, where groups take turns, since
+ * these have about the same to do only if tiles become shorter from the first to the last. */
 static uint32_t band_of(const kdl_attention_gpu_problem *problem) {
   const uint64_t bytes = (uint64_t)problem->keys * problem->head * 4;
   const uint64_t kept = bytes ? ((uint64_t)32 << 20) / bytes : 1;
@@ -142,7 +144,7 @@ static uint32_t band_of(const kdl_attention_gpu_problem *problem) {
   const uint64_t band = (kept ? kept : 1) * (problem->heads / problem->kv_heads);
   if (!problem->is_causal)
     return 1;
-  return (uint32_t)(band < slices ? band : slices);
+  return (uint32_t)(band < slices && problem->workspace.address ? band : slices);
 }
 
 static kdl_status fill(const kdl_attention_gpu *attention, const kdl_attention_gpu_problem *problem,

@@ -74,7 +74,6 @@ typedef struct {
   uint32_t subgroup, warpgroup, next; /* next: the warpgroup that has its turn after this one */
   work w;
   uint32_t block; /* of the tile's keys: they go from the last to the first */
-  uint32_t whole; /* blocks, of the first ones, of which all rows have all keys */
 } consumer;
 
 /* What it computes with. Apart from the constants above: only once they are known can the compiler
@@ -129,22 +128,19 @@ INLINE void wait_for_result(consumer *c, registers *r) {
   release(&c->m.v);
 }
 
-/* The scores of the next block, and O += P V of the one before. Waiting for the scores alone, to
- * have their softmax while the other product runs, is no faster: there are other warpgroups for
- * that. */
-INLINE void multiply_both(consumer *c, registers *r) {
+/* The scores of the next block, while the exponentials of the one before multiply V. */
+INLINE void start_both(consumer *c, registers *r) {
   start_scores(c, r);
   start_result(c, r);
   give_turn(c->next);
   wait_for_scores(c, r, 1);
-  wait_for_result(c, r);
 }
 
 /* Exponentials of the scores, after those of keys that rows do not have are masked. */
 INLINE void take_scores(consumer *c, registers *r, float *scales) {
   const tiling t = c->t;
-  if (c->block >= c->whole) {
-    const uint32_t first = c->block * (uint32_t)t.keys;
+  const uint32_t first = c->block * (uint32_t)t.keys, end = first + (uint32_t)t.keys;
+  if (keys_of(c->args, t, c->w.row + 64 * c->warpgroup) < end) {
     const uint32_t lane = __gpu_lane_id(), row = c->w.row + 16 * c->subgroup + lane / 4;
     const int32_t before = (int32_t)(first + lane % 4 * 2);
     const int32_t limits[2] = {(int32_t)keys_of(c->args, t, row) - before,
@@ -160,13 +156,6 @@ INLINE void hold_exponentials(consumer *c, registers *r) {
 
 /* ------------------------------------------------------------------------------------------ */
 /* Tiles                                                                                        */
-
-/* The tile whose scores come next, the first of them those of the last of `blocks`. */
-INLINE void set_tile(consumer *c, work w, uint32_t blocks) {
-  c->w = w;
-  c->block = blocks - 1;
-  c->whole = keys_of(c->args, c->t, w.row + 64 * c->warpgroup) / (uint32_t)c->t.keys;
-}
 
 /* How many blocks a warpgroup needs: not all, where its rows are before the tile's last ones. */
 INLINE uint32_t blocks_of(const consumer *c, work w) {
@@ -212,8 +201,9 @@ INLINE void take_blocks(consumer *c, registers *r) {
   while (c->block) {
     float scales[2];
     --c->block;
-    multiply_both(c, r);
+    start_both(c, r);
     take_scores(c, r, scales);
+    wait_for_result(c, r);
 #pragma clang loop unroll(full)
     for (int32_t i = 0; i < c->t.head / 2; ++i)
       r->o[i] *= scales[i / 2 % 2];
@@ -227,11 +217,13 @@ INLINE void take_next_tile(consumer *c, registers *r, work next, uint32_t blocks
   float scales[2];
   skip_keys(c, next.blocks - blocks);
   kdl_gpu_ring_wait_full(&c->m.q);
-  multiply_both(c, r);
+  start_both(c, r);
+  wait_for_result(c, r);
   skip_values(c, next.blocks - blocks);
   store_result(c, r);
   start_rows(c, r);
-  set_tile(c, next, blocks);
+  c->w = next;
+  c->block = blocks - 1;
   take_scores(c, r, scales);
   hold_exponentials(c, r);
 }
@@ -239,13 +231,13 @@ INLINE void take_next_tile(consumer *c, registers *r, work next, uint32_t blocks
 /* A tile that does not follow another one. */
 INLINE void take_first_tile(consumer *c, registers *r, uint32_t blocks) {
   float scales[2];
-  set_tile(c, c->w, blocks);
   skip_keys(c, c->w.blocks - blocks);
   skip_values(c, c->w.blocks - blocks);
   kdl_gpu_ring_wait_full(&c->m.q);
   start_scores(c, r);
   give_turn(c->next);
   wait_for_scores(c, r, 0);
+  c->block = blocks - 1;
   take_scores(c, r, scales);
   hold_exponentials(c, r);
 }

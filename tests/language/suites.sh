@@ -14,7 +14,8 @@ for suite in rodinia polybench; do
     "$kdl" link "$work/$suite.offload" --for="${target#*@}" -o "$work/$suite.offload"
   fi
 done
-if [ "$route" = host ] && ! "$kdl" which "$work/rodinia.offload" hotspot --device=host >/dev/null 2>&1; then
+machine=$(uname -m)
+if [[ $route == host && $target == "${machine/_/-}"* ]] && ! "$kdl" which "$work/rodinia.offload" hotspot --device=host >/dev/null 2>&1; then
   echo "skipped: this CPU, or the one that it is taken for, does not run $target"
   exit 77
 fi

@@ -29,6 +29,9 @@ LIB/kdl/kdl-matmul.offload
 LIB/kdl/ukernels.offload"
 # The math of libclc, where that was found.
 math=$(cd "$build" && for file in lib*/kdl/math-*.bc lib/*/kdl/math-*.bc; do [ ! -e "$file" ] || echo "LIB/kdl/${file##*/}"; done)
+# And portable images need that math, too.
+[ ! -e "$build/lib/kdl/portable.offload" ] || linker="$linker
+LIB/kdl/portable.offload"
 # And what is there for MLIR is built where MLIR was found.
 mlir=
 [ ! -e "$build/lib/libkdl_mlir_runtime.so" ] || mlir="LIB/libkdl_mlir_runtime.so
@@ -48,6 +51,7 @@ include/kdl/mlir/KdlEnums.h.inc
 include/kdl/mlir/KdlPasses.h.inc
 include/kdl/mlir/Passes.h
 include/kdl/mlir/Passes.td
+share/doc/libkdl/examples/mlir/gpu_linear.mlir
 share/doc/libkdl/examples/mlir/linear.mlir
 share/doc/libkdl/examples/mlir/matmul.mlir
 share/doc/libkdl/examples/mlir/mmt4d.mlir"

@@ -191,19 +191,31 @@ enum { names_per_image = 8 };
 
 typedef struct {
   kdl_visit_name *visit;
+  kdl_visit_resources *visit_resources;
   void *user;
   uint64_t left;
   bool exhausted;
 } name_budget;
 
+static bool is_within_budget(name_budget *budget, size_t length) {
+  budget->exhausted = length > budget->left;
+  if (!budget->exhausted)
+    budget->left -= length;
+  return !budget->exhausted;
+}
+
 static int visit_within_budget(void *user, const char *name, size_t length) {
   name_budget *budget = user;
-  if (length > budget->left) {
-    budget->exhausted = true;
-    return 1;
-  }
-  budget->left -= length;
-  return budget->visit(budget->user, name, length);
+  return !is_within_budget(budget, length) || budget->visit(budget->user, name, length);
+}
+
+static kdl_status check_budget(const name_budget *budget) {
+  if (!budget->exhausted)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_FILE,
+                  "found kernel names that overlap so much that together they are more than %d "
+                  "times as long as the image, expected names that lie apart",
+                  names_per_image);
 }
 
 kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t size,
@@ -212,17 +224,13 @@ kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t 
   if (!row->read_kernels)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: its kernels cannot be read: %s", row->name,
                     row->no_reader);
-  name_budget budget = {visit, user, (uint64_t)size * names_per_image, false};
+  name_budget budget = {.visit = visit, .user = user, .left = (uint64_t)size * names_per_image};
   KDL_TRY(row->read_kernels(data, size, visit_within_budget, &budget));
-  if (budget.exhausted)
-    return kdl_fail(KDL_BAD_FILE,
-                    "found kernel names that overlap so much that together they are more than %d "
-                    "times as long as the image, expected names that lie apart",
-                    names_per_image);
-  return KDL_OK;
+  return check_budget(&budget);
 }
 
 const kdl_kernel_resources kdl_no_resources = {
+    .size = sizeof(kdl_kernel_resources),
     .vector_registers = KDL_NO_RESOURCE,
     .scalar_registers = KDL_NO_RESOURCE,
     .accumulator_registers = KDL_NO_RESOURCE,
@@ -241,13 +249,23 @@ const kdl_kernel_resources kdl_no_resources = {
     .barriers = KDL_NO_RESOURCE,
 };
 
+static int visit_resources_within_budget(void *user, kdl_string kernel,
+                                         const kdl_kernel_resources *uses) {
+  name_budget *budget = user;
+  return !is_within_budget(budget, kernel.length) ||
+         budget->visit_resources(budget->user, kernel, uses);
+}
+
 kdl_status kdl_image_read_resources(kdl_image_kind kind, const void *data, size_t size,
                                     kdl_visit_resources *visit, void *user) {
   const kind_row *row = kind_info(kind);
   if (!row->read_resources)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: it does not declare what its kernels use",
                     row->name);
-  return row->read_resources(data, size, visit, user);
+  name_budget budget = {
+      .visit_resources = visit, .user = user, .left = (uint64_t)size * names_per_image};
+  KDL_TRY(row->read_resources(data, size, visit_resources_within_budget, &budget));
+  return check_budget(&budget);
 }
 
 kdl_status kdl_image_read_effects(kdl_image_kind kind, const void *data, size_t size,

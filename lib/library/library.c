@@ -217,30 +217,32 @@ void kdl_library_release_bytes(kdl_library *lib, size_t index) {
 /* ------------------------------------------------------------------------------------------ */
 /* Kernel names                                                                                 */
 
+bool kdl_name_buffer_set(kdl_name_buffer *buffer, kdl_string *name) {
+  if (name->length >= buffer->capacity) {
+    size_t capacity = (name->length + 1) * 2;
+    char *data = realloc(buffer->data, capacity);
+    if (!data)
+      return false;
+    *buffer = (kdl_name_buffer){data, capacity};
+  }
+  memcpy(buffer->data, name->data, name->length);
+  buffer->data[name->length] = '\0';
+  name->data = buffer->data;
+  return true;
+}
+
 typedef struct {
   int (*visit)(void *user, const kdl_string *name);
   void *user;
-  char *buffer; /* for a NUL after the name, which images do not have */
-  size_t capacity;
+  kdl_name_buffer buffer;
   bool out_of_memory;
 } name_visitor;
 
 static int visit_raw_name(void *user, const char *name, size_t length) {
   name_visitor *visitor = user;
-  if (length >= visitor->capacity) {
-    size_t capacity = (length + 1) * 2;
-    char *buffer = realloc(visitor->buffer, capacity);
-    if (!buffer) {
-      visitor->out_of_memory = true;
-      return 1;
-    }
-    visitor->buffer = buffer;
-    visitor->capacity = capacity;
-  }
-  memcpy(visitor->buffer, name, length);
-  visitor->buffer[length] = '\0';
-  kdl_string text = {visitor->buffer, length};
-  return visitor->visit(visitor->user, &text);
+  kdl_string text = {name, length};
+  visitor->out_of_memory = !kdl_name_buffer_set(&visitor->buffer, &text);
+  return visitor->out_of_memory || visitor->visit(visitor->user, &text);
 }
 
 /* True where the metadata carries the names, and the image need not be read. */
@@ -276,7 +278,7 @@ kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
     return status;
   status = kdl_image_read_kernels(image->kind, data, size, visit_raw_name, &visitor);
   kdl_library_release_bytes(lib, index);
-  free(visitor.buffer);
+  free(visitor.buffer.data);
   if (status == KDL_OK && visitor.out_of_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel name");
   if (status != KDL_OK)

@@ -42,4 +42,13 @@ kdl_library_find_attachment(const kdl_library *lib,
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
                                    void (*destroy)(kdl_attachment *attachment, kdl_library *lib));
 
+/* Room for a NUL after a name, which images do not have; its owner frees `data`. */
+typedef struct kdl_name_buffer {
+  char *data;
+  size_t capacity;
+} kdl_name_buffer;
+
+/* Copies the name to the buffer, with a NUL, and lets it point there. False when out of memory. */
+bool kdl_name_buffer_set(kdl_name_buffer *buffer, kdl_string *name);
+
 #endif

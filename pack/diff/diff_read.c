@@ -30,6 +30,7 @@ typedef struct {
 /* Kernels of an image                                                                          */
 
 static const kdl_kernel_resources nothing_declared = {
+    .size = sizeof(kdl_kernel_resources),
     .vector_registers = KDL_NO_RESOURCE,
     .scalar_registers = KDL_NO_RESOURCE,
     .accumulator_registers = KDL_NO_RESOURCE,

@@ -4,6 +4,8 @@
  * thread. */
 #include "launch_support.h"
 
+#include <kdl/resources.h>
+
 enum { most_pointers = 6, count = 4 };
 
 /* Arguments of the calls; handles are created for each test program. */
@@ -27,6 +29,8 @@ static kdl_kernel_info kernel_info = {.size = sizeof kernel_info};
 static uint64_t byte_count;
 static int done;
 static kdl_device_info device_info = {.size = sizeof device_info};
+static kdl_kernel_resources uses = {.size = sizeof uses};
+static kdl_occupancy occupancy = {.size = sizeof occupancy};
 static kdl_selection choice = {.size = sizeof choice};
 static kdl_writer_image image = {.size = sizeof image, .data = "x", .data_size = 1};
 static kdl_extent items = {count, 1, 1};
@@ -54,6 +58,10 @@ static void *sequences_data;
 
 static int visit_name(void *user, const kdl_string *found) {
   (void)user, (void)found;
+  return 0;
+}
+static int visit_resources(void *user, const kdl_string *found, const kdl_kernel_resources *used) {
+  (void)user, (void)found, (void)used;
   return 0;
 }
 static int visit_verdict(void *user, const kdl_verdict *verdict) {
@@ -184,6 +192,8 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_image_bytes, kdl_image_bytes(a[0], 0, a[1], a[2]), "nnn", lib, &out, &size)                \
   X(kdl_image_kernels, kdl_image_kernels(a[0], 0, VISIT(a[1], visit_name), a[2]), "nno", lib, lib, \
     lib)                                                                                           \
+  X(kdl_image_resources, kdl_image_resources(a[0], 0, VISIT(a[1], visit_resources), a[2]), "nno",  \
+    lib, lib, lib)                                                                                 \
   X(kdl_image_kind_name, given(kdl_image_kind_name(KDL_IMAGE_PTX)), "", NULL)                      \
   X(kdl_llvm_image_kind, given(kdl_llvm_image_kind(KDL_IMAGE_PTX)), "", NULL)                      \
   X(kdl_device_count, given(kdl_device_count()), "", NULL)                                         \
@@ -195,6 +205,8 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_device_route_get, kdl_device_route_get(a[0], 0, a[1]), "nn", device, &device_info)         \
   X(kdl_device_for, kdl_device_for(a[0], a[1], a[2], a[3]), "noon", lib, name, &select_opts, &out) \
   X(kdl_device_numa_node, given(kdl_device_numa_node(a[0]) >= -1 && a[0]), "n", device)            \
+  X(kdl_device_occupancy, kdl_device_occupancy(a[0], a[1], 1, 0, a[2]), "nnn", described, &uses,   \
+    &occupancy)                                                                                    \
   X(kdl_device_for_rank, kdl_device_for_rank(a[0], a[1], a[2], 0, 1, a[3]), "noon", lib, name,     \
     &select_opts, &out)                                                                            \
   X(kdl_select, kdl_select(a[0], a[1], a[2], a[3], a[4]), "nnoon", lib, device, name,              \

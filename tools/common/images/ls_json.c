@@ -78,12 +78,12 @@ typedef struct {
   size_t image;
 } resource_writer;
 
-static int put_kernel_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses,
-                                const char *effect) {
+static int put_kernel_resources(void *user, const kdl_string *kernel,
+                                const kdl_kernel_resources *uses) {
   const resource_writer *to = user;
   cli_json_begin_object(to->json);
-  cli_json_put_bytes(to->json, "kernel", kernel);
-  cli_resources_json(to->json, to->resources, to->image, uses, effect);
+  cli_json_put_bytes(to->json, "kernel", *kernel);
+  cli_resources_json(to->json, to->resources, to->image, uses);
   cli_json_end_object(to->json);
   return 0;
 }
@@ -93,7 +93,7 @@ static kdl_status put_resources(cli_json *json, kdl_library *lib, const kdl_imag
   if (cli_image_kind_is_container(image->kind) || image->kind == KDL_IMAGE_SEQUENCE)
     return KDL_OK;
   cli_json_put_array(json, "resources");
-  kdl_status status = cli_resources_visit(lib, image->index, put_kernel_resources,
+  kdl_status status = kdl_image_resources(lib, image->index, put_kernel_resources,
                                           &(resource_writer){json, resources, image->index});
   cli_json_end_array(json);
   if (status != KDL_OK)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/resources.h"
 
-#include "lib/inspect/images.h"
 #include "support/base/error.h"
-#include "support/base/text.h"
-#include "tools/common/images/kinds.h"
 #include "tools/common/memory.h"
 
 #include <inttypes.h>
@@ -61,11 +58,7 @@ kdl_status cli_resources_options(const cli_args *args, cli_resources *out_resour
   const char *text = cli_args_value(args, "device");
   if (!text)
     return block ? kdl_fail(KDL_BAD_CALL, "--block needs --device") : KDL_OK;
-  kdl_device_info about = {.size = sizeof about};
-  KDL_TRY(cli_devices_parse(text, &out_resources->devices));
-  KDL_TRY(kdl_device_get(out_resources->devices.items[0].device, &about));
-  snprintf(out_resources->arch, sizeof out_resources->arch, "%s", about.arch);
-  return KDL_OK;
+  return cli_devices_parse(text, &out_resources->devices);
 }
 
 void cli_resources_free(cli_resources *resources) {
@@ -116,7 +109,8 @@ static bool find_occupancy(const cli_resources *resources, size_t image,
                            kdl_occupancy *out) {
   *out_block = cli_occupancy_block(uses, resources->block);
   return resources->runs && resources->runs[image] &&
-         kdl_occupancy_of(kdl_text_of(resources->arch), uses, *out_block, 0, out);
+         kdl_device_occupancy(resources->devices.items[0].device, uses, *out_block, 0, out) ==
+             KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -124,12 +118,19 @@ static bool find_occupancy(const cli_resources *resources, size_t image,
 
 enum { block_room = 40 };
 
+static const char *const effect_names[] = {
+    [KDL_EFFECT_UNKNOWN] = "unknown",
+    [KDL_EFFECT_SOME] = "some",
+    [KDL_EFFECT_NOTHING] = "nothing",
+    [KDL_EFFECT_STOPS] = "stops",
+};
+
 static void print_block(const uint32_t block[3], char room[block_room]) {
   snprintf(room, block_room, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, block[0], block[1], block[2]);
 }
 
 char *cli_resources_text(const cli_resources *resources, size_t image,
-                         const kdl_kernel_resources *uses, const char *effect) {
+                         const kdl_kernel_resources *uses) {
   char *text;
   size_t length;
   FILE *stream = xtext_stream(&text, &length);
@@ -146,9 +147,9 @@ char *cli_resources_text(const cli_resources *resources, size_t image,
     print_block(uses->block, room);
     fprintf(stream, "%sblock=%s", separator, room);
   }
-  if (strcmp(effect, "nothing") == 0 || strcmp(effect, "stops") == 0)
-    fprintf(stream, " effect=%s", effect);
-  kdl_occupancy occupancy;
+  if (uses->effect == KDL_EFFECT_NOTHING || uses->effect == KDL_EFFECT_STOPS)
+    fprintf(stream, " effect=%s", effect_names[uses->effect]);
+  kdl_occupancy occupancy = {.size = sizeof occupancy};
   uint32_t block;
   if (find_occupancy(resources, image, uses, &block, &occupancy))
     fprintf(stream,
@@ -160,7 +161,7 @@ char *cli_resources_text(const cli_resources *resources, size_t image,
 }
 
 void cli_resources_json(cli_json *json, const cli_resources *resources, size_t image,
-                        const kdl_kernel_resources *uses, const char *effect) {
+                        const kdl_kernel_resources *uses) {
   for (size_t i = 0; i < field_count; ++i) {
     uint32_t value = field_value(uses, i);
     cli_json_put_known(json, fields[i].key, value != KDL_NO_RESOURCE, value);
@@ -170,8 +171,8 @@ void cli_resources_json(cli_json *json, const cli_resources *resources, size_t i
     print_block(uses->block, room);
     cli_json_put_text(json, "block", room);
   }
-  cli_json_put_text(json, "effect", effect);
-  kdl_occupancy occupancy;
+  cli_json_put_text(json, "effect", effect_names[uses->effect]);
+  kdl_occupancy occupancy = {.size = sizeof occupancy};
   uint32_t block;
   if (!find_occupancy(resources, image, uses, &block, &occupancy))
     return;
@@ -182,46 +183,4 @@ void cli_resources_json(cli_json *json, const cli_resources *resources, size_t i
   cli_json_put_number(json, "most_subgroups", occupancy.most_subgroups);
   cli_json_put_text(json, "limit", limit_name(occupancy.limit));
   cli_json_end_object(json);
-}
-
-/* The effects of an image's kernels, in the order in which its resources are visited. */
-typedef struct {
-  uint8_t *effects;
-  size_t count, capacity, next;
-  cli_visit_resources *visit;
-  void *user;
-} effect_list;
-
-static int add_effect(void *user, kdl_string kernel, kdl_kernel_effect effect) {
-  effect_list *list = user;
-  (void)kernel;
-  if (list->count == list->capacity) {
-    list->capacity = list->capacity ? list->capacity * 2 : 64;
-    list->effects = xreallocarray(list->effects, list->capacity, sizeof *list->effects);
-  }
-  list->effects[list->count++] = (uint8_t)effect;
-  return 0;
-}
-
-static int visit_with_effect(void *user, kdl_string kernel, const kdl_kernel_resources *uses) {
-  static const char *const names[] = {"unknown", "some", "nothing", "stops"};
-  effect_list *list = user;
-  uint8_t effect = list->next < list->count ? list->effects[list->next] : KDL_EFFECT_UNKNOWN;
-  ++list->next;
-  return list->visit(list->user, kernel, uses, names[effect]);
-}
-
-kdl_status cli_resources_visit(kdl_library *lib, size_t image, cli_visit_resources *visit,
-                               void *user) {
-  const void *data;
-  size_t size;
-  effect_list list = {.visit = visit, .user = user};
-  KDL_TRY(kdl_library_acquire_bytes(lib, image, &data, &size));
-  kdl_image_kind kind = cli_image_at(lib, image).kind;
-  if (kdl_image_read_effects(kind, data, size, add_effect, &list) != KDL_OK)
-    list.count = 0;
-  kdl_status status = kdl_image_read_resources(kind, data, size, visit_with_effect, &list);
-  kdl_library_release_bytes(lib, image);
-  free(list.effects);
-  return status;
 }

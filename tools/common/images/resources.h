@@ -3,17 +3,15 @@
 #ifndef KDL_TOOL_IMAGES_RESOURCES_H
 #define KDL_TOOL_IMAGES_RESOURCES_H
 
-#include "lib/inspect/resources.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/json.h"
 #include "tools/common/options.h"
 
-#include <kdl/kdl.h>
+#include <kdl/resources.h>
 
 /* Occupancy is shown where a device is given. */
 typedef struct cli_resources {
   cli_devices devices; /* none or one */
-  char arch[64];       /* of the device */
   uint32_t block;      /* of --block; 0: none */
   bool *runs;          /* by image of the current file; NULL without a device */
 } cli_resources;
@@ -31,17 +29,10 @@ uint32_t cli_occupancy_block(const kdl_kernel_resources *uses, uint32_t given);
 
 /* "vector_registers=40 stack=0 ...", in memory of the caller, who frees it. */
 char *cli_resources_text(const cli_resources *resources, size_t image,
-                         const kdl_kernel_resources *uses, const char *effect);
+                         const kdl_kernel_resources *uses);
 
 /* The pairs of an object. */
 void cli_resources_json(cli_json *json, const cli_resources *resources, size_t image,
-                        const kdl_kernel_resources *uses, const char *effect);
-
-/* Calls `visit` for the kernels of an image. `effect` is "unknown", "some", "nothing" or "stops".
- */
-typedef int cli_visit_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses,
-                                const char *effect);
-kdl_status cli_resources_visit(kdl_library *lib, size_t image, cli_visit_resources *visit,
-                               void *user);
+                        const kdl_kernel_resources *uses);
 
 #endif

@@ -99,12 +99,12 @@ static int print_kernel(void *user, const kdl_string *name) {
   return printer->status != KDL_OK;
 }
 
-static int print_kernel_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses,
-                                  const char *effect) {
+static int print_kernel_resources(void *user, const kdl_string *kernel,
+                                  const kdl_kernel_resources *uses) {
   detail_printer *printer = user;
-  if (print_kernel(user, &kernel))
+  if (print_kernel(user, kernel))
     return 1;
-  char *text = cli_resources_text(printer->resources, printer->image, uses, effect);
+  char *text = cli_resources_text(printer->resources, printer->image, uses);
   printer->status = cli_table_print_line(printer->table, "  uses", kdl_text_of(text));
   free(text);
   return printer->status != KDL_OK;
@@ -113,7 +113,7 @@ static int print_kernel_resources(void *user, kdl_string kernel, const kdl_kerne
 /* Names of kernels follow where nothing is declared of them. */
 static kdl_status print_resources(detail_printer *printer, size_t index, bool *out_done) {
   printer->image = index;
-  kdl_status status = cli_resources_visit(printer->lib, index, print_kernel_resources, printer);
+  kdl_status status = kdl_image_resources(printer->lib, index, print_kernel_resources, printer);
   *out_done = status == KDL_OK || status == KDL_NO_MEMORY;
   if (*out_done)
     return status == KDL_OK ? printer->status : status;

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares what kdl ls --kernels --resources prints with what the vendors' tools print of the same files:
 
-    compare-resources.py [--kdl=build/bin/kdl] [--tools=build/cuda-tools/bin] [--sample=N] FILE...
+    compare-resources.py [--kdl=build/bin/kdl] [--tools=build/cuda-tools/bin] [--sample=N] FILE|FOLDER...
 
 Cubins: registers, stack, group memory, local memory and constant bank of every kernel with cuobjdump -res-usage of the whole file;
-registers, barriers and bytes of code with nvdisasm for N cubins of each file. AMD code objects: every number with llvm-readobj --notes,
-and bytes of code with its symbols. Zebins: every number with the .ze_info that ocloc disasm writes. Prints a row per file and tool, and
-every difference; exits with 1 where there is one. NVIDIA's tools: scripts/cuda-tools.sh FOLDER."""
+registers, barriers and bytes of code with nvdisasm for N cubins of each file. Of cubins that cuobjdump does not find in the file, 10 N are
+extracted for it. AMD code objects: every number with llvm-readobj --notes,
+and bytes of code with its symbols. Zebins: every number with the .ze_info that ocloc disasm writes. Prints a row per file or folder and tool, and
+differences; exits with 1 where there is one. NVIDIA's tools: scripts/cuda-tools.sh FOLDER."""
 import argparse
 import collections
 import json
@@ -26,6 +27,7 @@ parser.add_argument("--sample", type=int, default=20)
 parser.add_argument("files", nargs="+")
 options = parser.parse_args()
 differences = 0
+rows = {}  # of the file or folder: by tool and fields, images, kernels, numbers and differences
 
 
 def run(*command, allowed=(0,)):
@@ -35,12 +37,20 @@ def run(*command, allowed=(0,)):
     return done.stdout
 
 
-def report(file, tool, what, kernels, numbers, wrong):
+def report(tool, what, images, kernels, numbers, wrong):
+    row = rows.setdefault((tool, what), [0, 0, 0, []])
+    for i, found in enumerate((images, kernels, numbers, wrong)):
+        row[i] += found
+
+
+def print_rows(file):
     global differences
-    differences += len(wrong)
-    print(f"| {os.path.basename(file)} | {tool} | {what} | {kernels:,} | {numbers:,} | {len(wrong)} |", flush=True)
-    for line in wrong[:10]:
-        print(f"    {line}")
+    for (tool, what), (images, kernels, numbers, wrong) in rows.items():
+        differences += len(wrong)
+        print(f"| {os.path.basename(file)} | {tool} | {what} | {images:,} | {kernels:,} | {numbers:,} | {len(wrong)} |", flush=True)
+        for line in wrong[:10]:
+            print(f"    {line}")
+    rows.clear()
 
 
 def kernels_of(image):
@@ -49,37 +59,50 @@ def kernels_of(image):
     return image["resources"]
 
 
-# cuobjdump lists functions that are no kernels, too. It does not find the cubins of some files: a sample of these is read one by one.
-def compare_cuobjdump(file, images, folder):
-    fields = {"REG": "vector_registers", "STACK": "stack", "SHARED": "shared", "LOCAL": "local", "CONSTANT[0]": "constant"}
-    theirs = collections.Counter()
+# cuobjdump lists functions that are no kernels, too. It finds cubins neither in these sections nor in some whole files.
+UNLISTED = ("__nv_relfatbin", ".cask_resource")
+USAGE = {"REG": "vector_registers", "STACK": "stack", "SHARED": "shared", "LOCAL": "local", "CONSTANT[0]": "constant"}
 
-    def read_usage(path, arch):
-        name = ""
-        for line in run(f"{options.tools}/cuobjdump", "-res-usage", path, allowed=(0, 255)).splitlines():
-            if line.startswith("arch = "):
-                arch = line[7:].strip()
-            elif line.startswith(" Function "):
-                name = line[10:].rstrip(":")
-            elif line.startswith("  REG:"):
-                values = dict(re.findall(r"(\S+?):(\d+)", line))
-                theirs[arch, name, tuple(int(values.get(key, 0)) for key in fields)] += 1
 
-    read_usage(file, "")
-    if not theirs:
-        images = random.Random(1).sample(images, min(10 * options.sample, len(images)))
-    for image in images if not theirs else []:
-        path = extract(file, image, folder)
-        read_usage(path, image["arch"])
-        os.unlink(path)
+def read_usage(path, arch, theirs):
+    name = ""
+    for line in run(f"{options.tools}/cuobjdump", "-res-usage", path, allowed=(0, 255)).splitlines():
+        if line.startswith("arch = "):
+            arch = line[7:].strip()
+        elif line.startswith(" Function "):
+            name = line[10:].rstrip(":")
+        elif line.startswith("  REG:"):
+            values = dict(re.findall(r"(\S+?):(\d+)", line))
+            theirs[arch, name, tuple(int(values.get(key, 0)) for key in USAGE)] += 1
+
+
+def compare_usage(images, theirs, tool):
     ours = collections.Counter()
     for image in images:
         for kernel in kernels_of(image):
-            ours[image["arch"], kernel["kernel"], tuple(kernel[key] for key in fields.values())] += 1
+            ours[image["arch"], kernel["kernel"], tuple(kernel[key] for key in USAGE.values())] += 1
     wrong = [f"ours {key}, {theirs[key]} of {count} there" for key, count in ours.items() if theirs[key] < count]
     names = {key[1] for key in ours}
     wrong += [f"theirs {key}, {ours[key]} of {count} here" for key, count in theirs.items() if key[1] in names and ours[key] < count]
-    report(file, "cuobjdump", ", ".join(fields), sum(ours.values()), sum(ours.values()) * len(fields), wrong)
+    report(tool, ", ".join(USAGE), len(images), sum(ours.values()), sum(ours.values()) * len(USAGE), wrong)
+
+
+def compare_cuobjdump(file, images, folder):
+    theirs = collections.Counter()
+    read_usage(file, images[0]["arch"], theirs)
+    listed = [image for image in images if theirs and not any(section in image["container"] for section in UNLISTED)]
+    if listed:
+        compare_usage(listed, theirs, "cuobjdump")
+    known = {image["index"] for image in listed}
+    others = [image for image in images if image["index"] not in known]
+    others = random.Random(1).sample(others, min(10 * options.sample, len(others)))
+    theirs = collections.Counter()
+    for image in others:
+        path = extract(file, image, folder)
+        read_usage(path, image["arch"], theirs)
+        os.unlink(path)
+    if others:
+        compare_usage(others, theirs, "cuobjdump, extracted")
 
 
 def extract(file, image, folder):
@@ -113,7 +136,8 @@ def read_nvdisasm(text):
 def compare_nvdisasm(file, images, folder):
     wrong, kernels, numbers = [], 0, 0
     images = [image for image in images if int(re.sub(r"\D", "", image["arch"])) >= 75]  # nvdisasm knows no earlier ones
-    for image in random.Random(1).sample(images, min(options.sample, len(images))):
+    images = random.Random(1).sample(images, min(options.sample, len(images)))
+    for image in images:
         path = extract(file, image, folder)
         found = read_nvdisasm(run(f"{options.tools}/nvdisasm", path))
         os.unlink(path)
@@ -122,7 +146,7 @@ def compare_nvdisasm(file, images, folder):
             want = {"barriers": found["barriers"].get(name, 0)} | {key: values[name] for key, values in found.items() if name in values}
             kernels, numbers = kernels + 1, numbers + len(want)
             wrong += [f"{image['index']} {name}: {key} {kernel[key]}, there {value}" for key, value in want.items() if kernel[key] != value]
-    report(file, "nvdisasm", f"code, registers, barriers of {min(options.sample, len(images))} cubins", kernels, numbers, wrong)
+    report("nvdisasm", "code, registers, barriers", len(images), kernels, numbers, wrong)
 
 
 def compare_readobj(file, images, folder):
@@ -153,7 +177,7 @@ def compare_readobj(file, images, folder):
             want |= {"params": params, "param_bytes": end, "code_bytes": int(sizes.get(kernel["kernel"], -1))}
             numbers += len(want)
             wrong += [f"{image['index']} {kernel['kernel']}: {key} {kernel[key]}, there {value}" for key, value in want.items() if kernel[key] != value]
-    report(file, "llvm-readobj", "all", kernels, numbers, wrong)
+    report("llvm-readobj", "all", len(images), kernels, numbers, wrong)
 
 
 def compare_ocloc(file, images, folder):
@@ -188,16 +212,14 @@ def compare_ocloc(file, images, folder):
             }
             numbers += len(want)
             wrong += [f"{image['index']} {kernel['kernel']}: {key} {kernel[key]}, there {value}" for key, value in want.items() if kernel[key] != value]
-    report(file, "ocloc", "registers, SIMD, SLM, barriers, spills, stack, code", kernels, numbers, wrong)
+    report("ocloc", "registers, SIMD, SLM, barriers, spills, stack, code", len(images), kernels, numbers, wrong)
 
 
-print("| file | tool | fields | kernels | numbers | differences |\n|---|---|---|---|---|---|")
-for file in options.files:
+def compare(file):
     listing = json.loads(run(options.kdl, "ls", "--kernels", "--resources", "--json", file))
     by_kind = collections.defaultdict(list)
     for image in listing["images"]:
-        if "__nv_relfatbin" not in image["container"]:  # cuobjdump does not list what is in it
-            by_kind[image["image_kind"]].append(image)
+        by_kind[image["image_kind"]].append(image)
     with tempfile.TemporaryDirectory() as folder:
         if by_kind["cubin"]:
             compare_cuobjdump(file, by_kind["cubin"], folder)
@@ -206,4 +228,12 @@ for file in options.files:
             compare_readobj(file, by_kind["hsaco"], folder)
         if by_kind["zebin"]:
             compare_ocloc(file, by_kind["zebin"], folder)
+
+
+print("| file | tool | fields | images | kernels | numbers | differences |\n|---|---|---|---|---|---|---|")
+for given in options.files:
+    inner = sorted(os.path.join(folder, name) for folder, _, names in os.walk(given) for name in names)
+    for file in [name for name in inner if name.endswith((".cubin", ".hsaco", ".co", ".zebin", ".so"))] if inner else [given]:
+        compare(file)
+    print_rows(given)
 sys.exit(1 if differences else 0)

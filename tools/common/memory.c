@@ -5,17 +5,28 @@
 #include "tools/common/temp_folder.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+/* Of threads that fail at once, the first prints and ends the process while the others wait: their
+ * messages would mix, and the process might end in the middle of one. */
 _Noreturn void cli_fatal(const char *reason) {
-  const char *const parts[] = {cli_report_name(), ": error: ", reason, "\n"};
-  bool is_written = true;
+  static atomic_flag is_ending = ATOMIC_FLAG_INIT;
+  while (atomic_flag_test_and_set(&is_ending))
+    pause();
   temp_folder_remove();
-  for (size_t i = 0; i < sizeof parts / sizeof *parts && is_written; ++i)
-    is_written = write(STDERR_FILENO, parts[i], strlen(parts[i])) >= 0;
+  const char *const parts[] = {cli_report_name(), ": error: ", reason, "\n"};
+  enum { count = sizeof parts / sizeof *parts };
+  struct iovec line[count];
+  for (size_t i = 0; i < count; ++i)
+    line[i] = (struct iovec){(void *)(uintptr_t)parts[i], strlen(parts[i])};
+  ssize_t written = writev(STDERR_FILENO, line, count);
+  (void)written;
   _exit(CLI_EXIT_BAD_INPUT);
 }
 

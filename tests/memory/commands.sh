@@ -57,6 +57,7 @@ case $group in
 ls)
   each ls --kernels --long lib
   each ls --json --kernels lib
+  each ls --kernels --resources --device=mi210 "$golden/images/resources.hsaco"
   each ls --archs "$golden/offload/v3_zlib.offload"
   ;;
 explain)

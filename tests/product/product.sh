@@ -13,8 +13,10 @@ fail() {
   exit 1
 }
 
-# What is named in a command is made by it or was made before.
-made=$(ninja -C "$build" -t commands product | tr ' ' '\n' | sed "s,^$build/,," | sort -u)
+# What is named in a command is made by it or was made before. A long command is in a script of CMake's.
+commands=$(ninja -C "$build" -t commands product)
+scripts=$(grep -o '[^ ]*/CMakeFiles/[^ ]*-[0-9a-f]*\.sh' <<<"$commands" || true)
+made=$({ echo "$commands" && for script in $scripts; do (cd "$build" && cat "$script"); done; } | tr ' ' '\n' | sed "s,^$build/,," | sort -u)
 # Of the install scripts' words, those that are not CMake's own files, variables or a run-time path.
 installed=$(find "$build" -name cmake_install.cmake -print0 |
   while IFS= read -r -d '' script; do

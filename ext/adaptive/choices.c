@@ -164,14 +164,15 @@ static double estimate_waste(const kdl_adaptive *adaptive, const kdl_problem_cla
     kdl_class_range(kdl_class_bucket_at(key, i), &least, &most);
     double middle = (double)least / 2 + (double)most / 2;
     middle = middle < 1 ? 1 : middle;
-    double tiles = (double)(((uint64_t)middle + tile[i] - 1) / tile[i]);
+    const uint64_t count = ((uint64_t)middle + tile[i] - 1) / tile[i];
+    const double tiles = (double)count;
     items *= middle;
     groups *= tiles;
     covered *= tiles * (double)tile[i];
   }
   uint32_t units = adaptive->subject.units ? adaptive->subject.units : 1;
-  double rounds = (double)(((uint64_t)groups + units - 1) / units);
-  return covered / items * (rounds * units / groups);
+  const uint64_t rounds = ((uint64_t)groups + units - 1) / units;
+  return covered / items * ((double)(rounds * units) / groups);
 }
 
 /* The static rank, then the estimate. */

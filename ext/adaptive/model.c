@@ -115,7 +115,7 @@ static void add_sealed(text_buffer *to, const char *content) {
   char line[KDL_TABLE_LINE + 16];
   size_t size = kdl_table_seal(content, line, sizeof line);
   while (!to->has_failed && to->size + size > to->room) {
-    size_t room = to->room ? 2 * to->room : 2 * KDL_TABLE_LINE;
+    size_t room = to->room ? 2 * to->room : (size_t)2 * KDL_TABLE_LINE;
     char *data = realloc(to->data, room);
     to->has_failed = !data;
     if (data) {

@@ -82,7 +82,7 @@ bool kdl_table_replace(const char *name, const char *lines, size_t size);
 
 /* Calls `visit` with each file of the user's own folder; non-zero stops. */
 typedef int kdl_table_visit(void *user, const char *name, kdl_string text);
-kdl_status kdl_table_each(const char *folder, kdl_table_visit *visit, void *user);
+kdl_status kdl_table_each(const char *path, kdl_table_visit *visit, void *user);
 
 /* The folder of the tables; fails as kdl_cache_settings_read does, and where the cache is off. */
 kdl_status kdl_table_folder(char *out, size_t room);

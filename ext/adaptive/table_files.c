@@ -63,7 +63,8 @@ static void read_file(int folder, kdl_cache_sharing sharing, const char *name, b
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
       kdl_cache_owner_is_trusted(sharing, info.st_uid) && !(info.st_mode & (S_IWGRP | S_IWOTH)) &&
       info.st_size > 0) {
-    size_t size = info.st_size < 2 * KDL_TABLE_LIMIT ? (size_t)info.st_size : 2 * KDL_TABLE_LIMIT;
+    const off_t most = (off_t)2 * KDL_TABLE_LIMIT;
+    size_t size = info.st_size < most ? (size_t)info.st_size : (size_t)most;
     if (reserve(to, size + 1) && kdl_fd_read(fd, to->data + to->size, size, &got)) {
       to->size += got;
       to->data[to->size++] = '\n';

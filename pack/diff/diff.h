@@ -229,8 +229,8 @@ void diff_budget_free(diff_budget *budget);
 void diff_budget_apply(diff *d);
 
 /* "line 3: registers 128". */
-const char *diff_budget_limit(const diff_budget *budget, size_t limit);
-size_t diff_budget_line(const diff_budget *budget, size_t limit);
+const char *diff_budget_limit(const diff_budget *budget, size_t number);
+size_t diff_budget_line(const diff_budget *budget, size_t number);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Reports                                                                                      */

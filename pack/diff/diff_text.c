@@ -210,7 +210,7 @@ static void print_excesses(const diff *d) {
     printf("\nbudget: %zu exceeded\n", d->excess_count);
   for (size_t i = 0; i < d->excess_count; ++i) {
     const diff_excess *excess = &d->excesses[i];
-    if (!d->is_long && i == 4 * DIFF_EXAMPLES) {
+    if (!d->is_long && i == (size_t)4 * DIFF_EXAMPLES) {
       printf("  and %zu more: --long lists all\n", d->excess_count - i);
       break;
     }
@@ -235,7 +235,7 @@ static void print_bytes(const diff *d) {
   }
   printf("\nbytes: the first difference is at offset 0x%" PRIx64 "\n", bytes->offset);
   for (size_t i = 0; i < bytes->line_count; ++i) {
-    if (!d->is_long && i == 4 * DIFF_EXAMPLES) {
+    if (!d->is_long && i == (size_t)4 * DIFF_EXAMPLES) {
       printf("  and %zu more: --long lists all\n", bytes->line_count - i);
       break;
     }

@@ -23,9 +23,9 @@ kdl_status tune_shape_parse(kdl_string text, kdl_string names, tune_shape *out_s
 kdl_status tune_product(const tune_shape *shape, kdl_string text, uint64_t *out_value);
 
 /* "mxn" or "m,n": one to three products. */
-kdl_status tune_extent(const tune_shape *shape, const char *text, kdl_extent *out_extent);
+kdl_status tune_extent(const tune_shape *shape, const char *words, kdl_extent *out_extent);
 
 /* "buf:f32[m*k]=1" and "u32:m" with numbers for names; malloc'ed. */
-kdl_status tune_argument(const tune_shape *shape, const char *text, char **out_text);
+kdl_status tune_argument(const tune_shape *shape, const char *words, char **out_text);
 
 #endif

@@ -104,12 +104,12 @@ typedef struct cli_recordings {
 } cli_recordings;
 
 /* Reads what was added to the logs since the last call, and prints it. */
-void cli_recordings_follow(cli_recordings *recordings);
+void cli_recordings_follow(cli_recordings *all);
 
 /* Reads the numbers of launches, and prints what waits for the end of a call; after the program has
  * ended. */
-void cli_recordings_count(cli_recordings *recordings);
-void cli_recordings_free(cli_recordings *recordings);
+void cli_recordings_count(cli_recordings *all);
+void cli_recordings_free(cli_recordings *all);
 
 const cli_load *cli_find_load(const cli_recorded *recorded, uint32_t number);
 
@@ -117,8 +117,8 @@ const cli_load *cli_find_load(const cli_recorded *recorded, uint32_t number);
 const char *cli_traced_device_spec(const cli_recorded *recorded, uint32_t device);
 
 /* Finds the file and the image of a module. */
-void cli_module_match(cli_recordings *recordings, const cli_recorded *recorded, cli_module *module);
-void cli_modules_close_files(cli_recordings *recordings);
+void cli_module_match(cli_recordings *all, const cli_recorded *recorded, cli_module *module);
+void cli_modules_close_files(cli_recordings *all);
 
 /* As the events are read. */
 void cli_module_print(const cli_recorded *recorded, const cli_module *module);

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* The first line of kdl-ld's messages, without its name. */
 static kdl_string first_message(const char *words) {
   static const char error[] = "kdl-ld: error: ";

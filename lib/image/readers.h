@@ -76,9 +76,6 @@ kdl_digests_reader kdl_amdgpu_read_digests;
 kdl_digests_reader kdl_cubin_read_digests;
 kdl_digests_reader kdl_ptx_read_digests;
 
-/* Nothing declared. */
-extern const kdl_kernel_resources kdl_no_resources;
-
 static inline uint32_t kdl_resource_clamp(uint64_t value) {
   return value < KDL_NO_RESOURCE ? (uint32_t)value : KDL_NO_RESOURCE - 1;
 }

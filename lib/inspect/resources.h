@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of a kernel for which nothing is declared. */
+extern const kdl_kernel_resources kdl_no_resources;
+
 /* kdl_image_resources of an image in memory, in the order of kdl_image_read_kernels, without
  * effects; names need not end with a NUL. Messages are as from kdl_image_read_target. */
 typedef int kdl_visit_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses);

@@ -29,26 +29,6 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels of an image                                                                          */
 
-static const kdl_kernel_resources nothing_declared = {
-    .size = sizeof(kdl_kernel_resources),
-    .vector_registers = KDL_NO_RESOURCE,
-    .scalar_registers = KDL_NO_RESOURCE,
-    .accumulator_registers = KDL_NO_RESOURCE,
-    .vector_spills = KDL_NO_RESOURCE,
-    .scalar_spills = KDL_NO_RESOURCE,
-    .spill_bytes = KDL_NO_RESOURCE,
-    .stack = KDL_NO_RESOURCE,
-    .local = KDL_NO_RESOURCE,
-    .shared = KDL_NO_RESOURCE,
-    .constant = KDL_NO_RESOURCE,
-    .max_block = KDL_NO_RESOURCE,
-    .subgroup = KDL_NO_RESOURCE,
-    .params = KDL_NO_RESOURCE,
-    .param_bytes = KDL_NO_RESOURCE,
-    .code_bytes = KDL_NO_RESOURCE,
-    .barriers = KDL_NO_RESOURCE,
-};
-
 static uint32_t intern_kernel(diff *d, kdl_string name) {
   pthread_mutex_lock(&d->lock);
   uint32_t number = diff_names_add_kernel(&d->names, name);
@@ -78,7 +58,7 @@ static int add_kernel(void *user, kdl_string name, const kdl_kernel_digest *dige
                                                             .devices = r->devices,
                                                             .target = r->target,
                                                             .digest = *digest,
-                                                            .uses = nothing_declared};
+                                                            .uses = kdl_no_resources};
   set_place(r, number, library->kernel_count);
   return 0;
 }

@@ -7,9 +7,9 @@
  * s_add_u32 and s_addc_u32 with a literal. The literals depend on where the other kernels are, and
  * count as zero.
  */
+#include "lib/image/amd/amdgpu_functions.h"
 #include "lib/image/amd/amdgpu_metadata.h"
 #include "lib/image/code_hash.h"
-#include "lib/image/name_table.h"
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"
 
@@ -62,38 +62,17 @@ static void hash_code(const uint8_t *code, uint64_t size, uint64_t out[2]) {
 /* The reader                                                                                   */
 
 typedef struct {
-  const kdl_elf *elf;
-  kdl_name_table code; /* numbers of symbols by name */
-  kdl_elf_symbols symbols;
+  kdl_amdgpu_functions functions;
   kdl_visit_digest *visit;
   void *user;
 } digest_reader;
 
-static kdl_status add_functions(digest_reader *reader) {
-  for (uint64_t i = 1; i < reader->symbols.count; ++i) {
-    kdl_elf_symbol symbol = kdl_elf_read_symbol(reader->elf, &reader->symbols, i);
-    const char *name;
-    size_t length;
-    if (symbol.type != STT_FUNC || !symbol.is_defined)
-      continue;
-    KDL_TRY(kdl_elf_symbol_name(reader->elf, &reader->symbols, &symbol, &name, &length));
-    if (!kdl_name_table_add(&reader->code, (kdl_string){name, length}, i))
-      return kdl_fail(KDL_NO_MEMORY, "out of memory for the kernels of a code object");
-  }
-  kdl_name_table_sort(&reader->code);
-  return KDL_OK;
-}
-
 static int visit_digest(const digest_reader *reader, kdl_string kernel, uint64_t params) {
   kdl_kernel_digest digest = {.params = params};
-  uint64_t number;
-  if (kdl_name_table_find(&reader->code, kernel, &number)) {
-    kdl_elf_symbol symbol = kdl_elf_read_symbol(reader->elf, &reader->symbols, number);
-    const uint8_t *code =
-        symbol.size ? kdl_elf_at_address(reader->elf, symbol.address, symbol.size) : NULL;
-    if (code)
-      hash_code(code, symbol.size, digest.code);
-  }
+  uint64_t size;
+  const uint8_t *code = kdl_amdgpu_function_code(&reader->functions, kernel, &size);
+  if (code)
+    hash_code(code, size, digest.code);
   return reader->visit(reader->user, kernel, &digest);
 }
 
@@ -126,16 +105,13 @@ kdl_status kdl_amdgpu_read_digests(const uint8_t *data, size_t size, kdl_visit_d
                                    void *user) {
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
-  digest_reader reader = {.elf = &elf, .visit = visit, .user = user};
-  KDL_TRY(kdl_elf_open_symbols(&elf, SHT_SYMTAB, &reader.symbols));
-  if (reader.symbols.count == 0)
-    KDL_TRY(kdl_elf_open_symbols(&elf, SHT_DYNSYM, &reader.symbols));
+  digest_reader reader = {.visit = visit, .user = user};
   bool found = false;
-  kdl_status status = add_functions(&reader);
+  kdl_status status = kdl_amdgpu_functions_open(&elf, &reader.functions);
   if (status == KDL_OK)
     status = kdl_amdgpu_visit_metadata(&elf, visit_metadata, &reader, &found);
   if (status == KDL_OK && !found)
     status = kdl_amdgpu_visit_symbols(&elf, visit_symbol, &reader);
-  kdl_name_table_free(&reader.code);
+  kdl_amdgpu_functions_close(&reader.functions);
   return status;
 }

@@ -4,8 +4,8 @@
  * instruction that is not known to change registers only ends the search: then it does something.
  * (LLVM's "User Guide for AMDGPU Backend" names AMD's manuals of the instruction sets.)
  */
+#include "lib/image/amd/amdgpu_functions.h"
 #include "lib/image/amd/amdgpu_metadata.h"
-#include "lib/image/name_table.h"
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"
 
@@ -93,41 +93,20 @@ static kdl_kernel_effect effect_of_code(const program_operations *generation, co
 /* The reader                                                                                   */
 
 typedef struct {
-  const kdl_elf *elf;
   const program_operations *generation; /* NULL: not known */
-  kdl_name_table code;                  /* numbers of symbols by name */
-  kdl_elf_symbols symbols;
+  kdl_amdgpu_functions functions;
   kdl_visit_effect *visit;
   void *user;
 } effect_reader;
-
-static kdl_status add_functions(effect_reader *reader) {
-  for (uint64_t i = 1; i < reader->symbols.count; ++i) {
-    kdl_elf_symbol symbol = kdl_elf_read_symbol(reader->elf, &reader->symbols, i);
-    const char *name;
-    size_t length;
-    if (symbol.type != STT_FUNC || !symbol.is_defined)
-      continue;
-    KDL_TRY(kdl_elf_symbol_name(reader->elf, &reader->symbols, &symbol, &name, &length));
-    if (!kdl_name_table_add(&reader->code, (kdl_string){name, length}, i))
-      return kdl_fail(KDL_NO_MEMORY, "out of memory for the kernels of a code object");
-  }
-  kdl_name_table_sort(&reader->code);
-  return KDL_OK;
-}
 
 static int visit_kernel_effect(void *user, const char *name, size_t length) {
   const effect_reader *reader = user;
   kdl_string kernel = {name, length};
   kdl_kernel_effect effect = KDL_EFFECT_UNKNOWN;
-  uint64_t number;
-  if (reader->generation && kdl_name_table_find(&reader->code, kernel, &number)) {
-    kdl_elf_symbol symbol = kdl_elf_read_symbol(reader->elf, &reader->symbols, number);
-    const uint8_t *code =
-        symbol.size ? kdl_elf_at_address(reader->elf, symbol.address, symbol.size) : NULL;
-    if (code)
-      effect = effect_of_code(reader->generation, code, symbol.size);
-  }
+  uint64_t size;
+  const uint8_t *code = kdl_amdgpu_function_code(&reader->functions, kernel, &size);
+  if (code && reader->generation)
+    effect = effect_of_code(reader->generation, code, size);
   return reader->visit(reader->user, kernel, effect);
 }
 
@@ -150,14 +129,10 @@ kdl_status kdl_amdgpu_read_effects(const uint8_t *data, size_t size, kdl_visit_e
                                    void *user) {
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
-  effect_reader reader = {
-      .elf = &elf, .generation = find_generation(data, size), .visit = visit, .user = user};
-  KDL_TRY(kdl_elf_open_symbols(&elf, SHT_SYMTAB, &reader.symbols));
-  if (reader.symbols.count == 0)
-    KDL_TRY(kdl_elf_open_symbols(&elf, SHT_DYNSYM, &reader.symbols));
-  kdl_status status = add_functions(&reader);
+  effect_reader reader = {.generation = find_generation(data, size), .visit = visit, .user = user};
+  kdl_status status = kdl_amdgpu_functions_open(&elf, &reader.functions);
   if (status == KDL_OK)
     status = kdl_amdgpu_read_kernels(data, size, visit_kernel_effect, &reader);
-  kdl_name_table_free(&reader.code);
+  kdl_amdgpu_functions_close(&reader.functions);
   return status;
 }

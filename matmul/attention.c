@@ -3,6 +3,7 @@
 #include <kdl/attention_gpu.h>
 
 #include "matmul/attention_arguments.h"
+#include "matmul/read_tiles.h"
 #include "matmul/tensor_map.h"
 
 #include <stdio.h>
@@ -24,31 +25,6 @@ static kdl_status refuse(const char *message) {
 /* ------------------------------------------------------------------------------------------ */
 /* Finding                                                                                      */
 
-/* A kernel of the library knows the linked microkernel's tiles. */
-static kdl_status read_tiles(kdl_library *lib, kdl_device *device, kdl_attention_gpu *attention) {
-  kdl_kernel *kernel;
-  kdl_queue *queue;
-  kdl_buffer buffer;
-  kdl_status status = kdl_sym(lib, device, "kdl_gpu_attention_bf16_tiles", NULL, &kernel);
-  if (status == KDL_OK)
-    status = kdl_device_queue(device, &queue);
-  if (status == KDL_OK)
-    status = kdl_alloc(device, sizeof attention->tiles, &buffer);
-  if (status != KDL_OK)
-    return status;
-  kdl_launch_desc one = kdl_grid(1, 1, 1);
-  const void *pointers[] = {&buffer};
-  kdl_args args = {1, pointers, NULL};
-  one.block[0] = one.block[1] = one.block[2] = 1;
-  status = kdl_launch_call(kernel, queue, &one, &args);
-  if (status == KDL_OK)
-    status = kdl_read(queue, attention->tiles, &buffer, 0, sizeof attention->tiles);
-  if (status == KDL_OK)
-    status = kdl_sync(queue);
-  kdl_free(&buffer);
-  return status;
-}
-
 static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_attention_gpu *attention) {
   kdl_status status = KDL_OK;
   for (uint32_t i = 0; i < ATTENTION_HEADS * FORM_COUNT && status == KDL_OK; ++i) {
@@ -63,6 +39,7 @@ static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_attenti
 kdl_status kdl_attention_gpu_find(kdl_library *lib, kdl_device *device,
                                   kdl_attention_gpu **out_attention) {
   kdl_device_info info = {.size = sizeof info};
+  kdl_kernel *tiles;
   if (!lib || !device || !out_attention)
     return refuse("kdl_attention_gpu_find: found NULL, expected a library, a device and a result");
   kdl_status status = kdl_device_get(device, &info);
@@ -72,7 +49,9 @@ kdl_status kdl_attention_gpu_find(kdl_library *lib, kdl_device *device,
   if (!attention)
     return kdl_error_set(KDL_NO_MEMORY, "attention: no memory");
   attention->units = info.units ? info.units : 1;
-  status = read_tiles(lib, device, attention);
+  status = kdl_sym(lib, device, "kdl_gpu_attention_bf16_tiles", NULL, &tiles);
+  if (status == KDL_OK)
+    status = read_tiles(device, tiles, attention->tiles, sizeof attention->tiles);
   if (status == KDL_OK)
     status = find_kernels(lib, device, attention);
   attention->encode = find_tensor_map_encode();

@@ -10,7 +10,7 @@
 typedef struct kdl_grid_constant_attention {
   gpu_tensor_map q_map, k_map, v_map, o_map;
   uint64_t counter; /* a uint32_t, 0 before and after: groups take tiles by it; or 0: in turns */
-  uint64_t sums;          /* log of the sum of exponentials, f32 for each query, or 0 */
+  uint64_t sums;    /* log of the sum of exponentials, f32 for each query, or 0 */
   uint32_t queries, keys; /* rows of Q and O, and of K and V */
   uint32_t heads;         /* of Q and O */
   uint32_t heads_of_keys; /* how many of these share one head of K and V */

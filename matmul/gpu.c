@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Matrices in the memory of GPUs: fills the kernels' parameter and launches them. */
 #include "matmul/gpu_plan.h"
+#include "matmul/read_tiles.h"
 #include "matmul/tensor_map.h"
 
 #include <stdatomic.h>
@@ -54,31 +55,6 @@ static kdl_status find_kernel(kdl_library *lib, kdl_device *device, kdl_matmul_t
   char name[64];
   snprintf(name, sizeof name, "kdl_gpu_matmul_%s_%s", type_name(type), suffix);
   return kdl_sym(lib, device, name, NULL, out_kernel);
-}
-
-/* A kernel of the library knows the linked microkernel's tiles. */
-static kdl_status read_tiles(kdl_library *lib, kdl_device *device, kdl_matmul_gpu *matmul) {
-  kdl_kernel *kernel;
-  kdl_queue *queue;
-  kdl_buffer buffer;
-  kdl_status status = find_kernel(lib, device, matmul->type, "tiles", &kernel);
-  if (status == KDL_OK)
-    status = kdl_device_queue(device, &queue);
-  if (status == KDL_OK)
-    status = kdl_alloc(device, sizeof matmul->tiles, &buffer);
-  if (status != KDL_OK)
-    return status;
-  kdl_launch_desc one = kdl_grid(1, 1, 1);
-  const void *pointers[] = {&buffer};
-  kdl_args args = {1, pointers, NULL};
-  one.block[0] = one.block[1] = one.block[2] = 1;
-  status = kdl_launch_call(kernel, queue, &one, &args);
-  if (status == KDL_OK)
-    status = kdl_read(queue, matmul->tiles, &buffer, 0, sizeof matmul->tiles);
-  if (status == KDL_OK)
-    status = kdl_sync(queue);
-  kdl_free(&buffer);
-  return status;
 }
 
 kdl_status gpu_leave_out_tiles(const gpu_machine *machine, gpu_tile *tiles) {
@@ -140,6 +116,7 @@ static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_matmul_
 kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
                                kdl_matmul_gpu **out_matmul) {
   kdl_device_info info = {.size = sizeof info};
+  kdl_kernel *tiles;
   if (!lib || !device || !out_matmul)
     return refuse("kdl_matmul_gpu_find: found NULL, expected a library, a device and a result");
   if (!type_name(type))
@@ -157,7 +134,9 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
   /* A multiprocessor has 1 KiB more than a group may use: 228, 164 or 100. */
   matmul->machine.group_bytes =
       (uint32_t)(info.shared_optin ? info.shared_optin : info.shared) + 1024;
-  status = read_tiles(lib, device, matmul);
+  status = find_kernel(lib, device, type, "tiles", &tiles);
+  if (status == KDL_OK)
+    status = read_tiles(device, tiles, matmul->tiles, sizeof matmul->tiles);
   if (status == KDL_OK)
     status = gpu_leave_out_tiles(&matmul->machine, matmul->tiles);
   if (status == KDL_OK)

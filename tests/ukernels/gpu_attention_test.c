@@ -9,6 +9,8 @@
  * every element must be written. A second launch must give the same bits. Large shapes are compared
  * in some rows. Exit status 77: no GPU of NVIDIA, or no kernels for it.
  */
+#include "tests/ukernels/gpu_test.h"
+
 #include <kdl/attention_gpu.h>
 
 #include <math.h>
@@ -24,37 +26,15 @@ static kdl_attention_gpu *attention;
 static kdl_buffer workspace;
 static int failures, checks;
 
-static void must(kdl_status status, const char *what) {
-  if (status == KDL_OK)
-    return;
-  printf("FAILED %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Numbers                                                                                      */
 
-static uint32_t seed = 1;
-static uint32_t next_random(void) {
-  seed ^= seed << 13;
-  seed ^= seed >> 17;
-  seed ^= seed << 5;
-  return seed;
-}
 static uint32_t below(uint32_t limit) {
   return (uint32_t)((uint64_t)next_random() * limit >> 32);
 }
 
-static uint16_t bf16_of(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 static double value_of(uint16_t bf16) {
-  uint32_t bits = (uint32_t)bf16 << 16;
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return (double)value;
+  return (double)float_of((uint32_t)bf16 << 16);
 }
 
 /* Nearly normal, with the variance 1. */

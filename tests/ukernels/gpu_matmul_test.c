@@ -10,6 +10,8 @@
  * must be written. Large shapes are compared in 4096 places. Exit status 77: no GPU
  * of NVIDIA, or with --hip of AMD.
  */
+#include "tests/ukernels/gpu_test.h"
+
 #include <kdl/matmul_gpu.h>
 
 #include <math.h>
@@ -26,39 +28,8 @@ static kdl_matmul_type type = KDL_MATMUL_F32_BF16;
 static uint32_t size_count; /* of tiles */
 static int failures, checks;
 
-static void must(kdl_status status, const char *what) {
-  if (status == KDL_OK)
-    return;
-  printf("FAILED %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Numbers                                                                                      */
-
-static uint32_t seed = 1;
-static uint32_t next_random(void) {
-  seed ^= seed << 13;
-  seed ^= seed >> 17;
-  seed ^= seed << 5;
-  return seed;
-}
-
-static uint32_t bits_of(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-static float float_of(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static uint16_t bf16_of(float value) {
-  uint32_t bits = bits_of(value);
-  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 /* Normal numbers and those below, to the nearest even. */
 static uint16_t f16_of(float value) {

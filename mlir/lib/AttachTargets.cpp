@@ -117,6 +117,8 @@ Attribute parseTarget(MLIRContext *context, StringRef name, int optLevel, std::s
     return parseAMD(context, name, optLevel, why);
   if (name == "spirv")
     return xevm::XeVMTargetAttr::get(context, optLevel);
+  if (name == "portable")
+    return PortableTargetAttr::get(context);
   if (name == "host")
     return HostTargetAttr::get(context, optLevel, getHostArch());
   if (name.consume_front("host:") && !name.empty())
@@ -140,8 +142,8 @@ struct AttachTargets : public kdl::impl::KdlAttachTargetsBase<AttachTargets> {
       if (!target) {
         getOperation().emitError("kdl-attach-targets: found target \"")
             << name << "\"" << why
-            << ", expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, host "
-               "or host:x86-64-v4";
+            << ", expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, "
+               "portable, host or host:x86-64-v4";
         return signalPassFailure();
       }
       wanted.push_back(target);

@@ -2,6 +2,7 @@
 #include "Dialect.h"
 #include "ObjectPacking.h"
 #include "Passes.h"
+#include "PortableTarget.h"
 #include "Toolchain.h"
 #include "WorkgroupMemory.h"
 #include "host/HostKernels.h"
@@ -48,6 +49,12 @@ constexpr StringLiteral amdPipeline =
     "canonicalize,cse,convert-math-to-rocdl{chipset=$CHIP},"
     "gpu.module(convert-gpu-to-rocdl{chipset=$CHIP runtime=HIP "
     "use-bare-ptr-memref-call-conv=$BARE},canonicalize,cse),reconcile-unrealized-casts)";
+// Address spaces and kernels as for SPIR-V; callPortableFunctions has replaced what depends on the
+// device.
+constexpr StringLiteral portablePipeline =
+    "builtin.module(convert-vector-to-scf,expand-strided-metadata,lower-affine,canonicalize,cse,"
+    "gpu.module(convert-gpu-to-llvm-spv{use-64bit-index=true}),convert-scf-to-cf,"
+    "convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts,canonicalize,cse)";
 constexpr StringLiteral spirvPipeline =
     "builtin.module(convert-vector-to-scf,expand-strided-metadata,lower-affine,canonicalize,cse,"
     "gpu.module(convert-math-to-xevm,convert-gpu-to-llvm-spv{use-64bit-index=true}),"
@@ -75,6 +82,7 @@ std::string getPipeline(Attribute target, bool barePointers) {
       .Case([&](xevm::XeVMTargetAttr t) {
         return expandPipeline(spirvPipeline, t.getChip(), barePointers);
       })
+      .Case([&](PortableTargetAttr) { return portablePipeline.str(); })
       .Case([&](HostTargetAttr) { return getHostPipeline(barePointers).str(); })
       .Default([](Attribute) { return std::string(); });
 }
@@ -84,7 +92,9 @@ void addDependentDialects(DialectRegistry &registry) {
   registry.insert<KdlDialect, LLVM::LLVMDialect, func::FuncDialect>();
   std::string pipelines[] = {expandPipeline(nvidiaPipeline, "sm_90", false),
                              expandPipeline(amdPipeline, "gfx942", false),
-                             expandPipeline(spirvPipeline, "", false), getHostPipeline(false).str(),
+                             expandPipeline(spirvPipeline, "", false),
+                             portablePipeline.str(),
+                             getHostPipeline(false).str(),
                              getHostPipeline(true).str()};
   for (const std::string &pipeline : pipelines) {
     FailureOr<OpPassManager> passes = parsePassPipeline(pipeline, llvm::errs());
@@ -339,6 +349,10 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
     convertAttributionsToGlobals(*module.getOps<gpu::GPUModuleOp>().begin());
     callOpenCL(*module.getOps<gpu::GPUModuleOp>().begin());
   }
+  bool isPortable = isa<PortableTargetAttr>(target);
+  if (isPortable &&
+      failed(callPortableFunctions(*module.getOps<gpu::GPUModuleOp>().begin(), target)))
+    return {};
   if (failed(lower(module, target)) ||
       failed(rejectUnlowered(*module.getOps<gpu::GPUModuleOp>().begin(), target)))
     return {};
@@ -350,6 +364,8 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
   auto lowered = *module.getOps<gpu::GPUModuleOp>().begin();
   if (isXeVM)
     demandSubgroups(lowered, usesXeVM(source));
+  if (isPortable && failed(finishPortable(lowered, target)))
+    return {};
   gpu::CompilationTarget format = gpu::CompilationTarget::Binary;
   std::string toolkit;
   std::optional<ROCmFolder> rocm;
@@ -380,7 +396,9 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
 gpu::ObjectAttr Compiler::compile(Attribute target) {
   if (getPipeline(target, options.barePointers).empty()) {
     source.emitError("found the target ")
-        << target << ", expected #nvvm.target, #rocdl.target, #xevm.target or #kdl.host";
+        << target
+        << ", expected #nvvm.target, #rocdl.target, #xevm.target, "
+           "#kdl.portable or #kdl.host";
     return {};
   }
   ModuleOp module = copy(target);

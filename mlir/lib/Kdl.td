@@ -82,6 +82,16 @@ def Kdl_HostTargetAttr : Kdl_Attr<"HostTarget", "host",
   let genVerifyDecl = 1;
 }
 
+def Kdl_PortableTargetAttr : Kdl_Attr<"PortableTarget", "portable",
+    [DeclareAttrInterfaceMethods<GPUTargetAttrInterface>]> {
+  let summary = "Every device that kdl-ld lowers for, as a target of a gpu.module";
+  let description = [{
+    Objects for this target are portable images (docs/portable.md): bitcode that names no device.
+    `kdl-ld` lowers one for the device at hand when it is loaded, where no other object fits. The
+    pass `kdl-compile-targets` creates the objects, from a gpu.module that is not lowered yet.
+  }];
+}
+
 def Kdl_CompiledAttr : Kdl_Attr<"Compiled", "compiled",
     [DeclareAttrInterfaceMethods<GPUTargetAttrInterface>]> {
   let summary = "A target of a gpu.module with a compiled object";

@@ -99,6 +99,9 @@ FailureOr<Image> describeObject(gpu::ObjectAttr object,
         return Image{hasShader(target) ? "spirv-unknown-vulkan" : "spirv64-unknown-unknown",
                      "generic", KDL_IMAGE_SPIRV, KDL_OFFLOAD_SYCL};
       })
+      .Case([&](PortableTargetAttr) -> FailureOr<Image> {
+        return Image{"portable", "", KDL_IMAGE_BITCODE, KDL_OFFLOAD_NONE};
+      })
       .Case([&](HostTargetAttr target) -> FailureOr<Image> {
         return Image{target.getTriple().str(), target.getArch().str(),
                      isBitcode ? KDL_IMAGE_BITCODE : KDL_IMAGE_OBJECT, KDL_OFFLOAD_OPENMP};
@@ -106,7 +109,7 @@ FailureOr<Image> describeObject(gpu::ObjectAttr object,
       .Default([&](Attribute target) -> FailureOr<Image> {
         return emitError() << "found the target " << target
                            << ", expected #nvvm.target, #rocdl.target, #xevm.target, "
-                              "#spirv.target_env or #kdl.host";
+                              "#spirv.target_env, #kdl.portable or #kdl.host";
       });
 }
 
@@ -283,7 +286,8 @@ LogicalResult addObject(gpu::ObjectAttr object, gpu::BinaryOp binary, kdl_writer
     return failure();
   Pairs pairs;
   pairs.add("triple", image->triple);
-  pairs.add("arch", image->arch);
+  if (!image->arch.empty())
+    pairs.add("arch", image->arch);
   if (failed(addProperties(object, pairs, emitError)))
     return failure();
   if (image->kind != KDL_IMAGE_FATBIN && !hasKeys(object, "kdl.kernel.") &&

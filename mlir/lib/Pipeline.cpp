@@ -35,7 +35,7 @@ struct LowerToBinaryOptions : public PassPipelineOptions<LowerToBinaryOptions> {
 };
 
 bool isHost(const std::string &target) {
-  return target == "host" || StringRef(target).starts_with("host:");
+  return target == "host" || target == "portable" || StringRef(target).starts_with("host:");
 }
 
 void buildLowerToBinary(OpPassManager &passes, const LowerToBinaryOptions &options) {

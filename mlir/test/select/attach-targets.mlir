@@ -1,4 +1,4 @@
-// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_70,sm_80,sm_90,sm_90a,sm_100f,sm_121,sm_90:ptx84,gfx942,gfx90a:sramecc-:xnack+,spirv,host,host:x86-64-v4})' \
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_70,sm_80,sm_90,sm_90a,sm_100f,sm_121,sm_90:ptx84,gfx942,gfx90a:sramecc-:xnack+,spirv,portable,host,host:x86-64-v4})' \
 // RUN:   | FileCheck %s
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_60 O=1})' \
 // RUN:   | FileCheck %s --check-prefix=LEVEL
@@ -14,6 +14,7 @@
 // CHECK-SAME: #rocdl.target<O = 3, chip = "gfx942">,
 // CHECK-SAME: #rocdl.target<O = 3, chip = "gfx90a", features = "-sramecc,+xnack">,
 // CHECK-SAME: #xevm.target<O = 3>,
+// CHECK-SAME: #kdl.portable,
 // CHECK-SAME: #kdl.host,
 // CHECK-SAME: #kdl.host<arch = "x86-64-v4">]
 // LEVEL: gpu.module @none [#nvvm.target<O = 1, chip = "sm_60", features = "+ptx60">]
@@ -48,4 +49,4 @@ gpu.module @some [#rocdl.target<O = 3, chip = "gfx942">] {}
 // RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_90:ptx10 '-DWHY= of a PTX version below ptx78, which introduced sm_90'
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_90:ptx999})' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_90:ptx999 '-DWHY= of a PTX version that LLVM does not know'
-// NAME: error: kdl-attach-targets: found target "[[NAME]]"[[WHY]], expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, host or host:x86-64-v4
+// NAME: error: kdl-attach-targets: found target "[[NAME]]"[[WHY]], expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, portable, host or host:x86-64-v4

@@ -6,7 +6,7 @@ gpu.module @none {}
 
 // -----
 
-// expected-error@+1 {{found the target #spirv.target_env<#spirv.vce<v1.0, [Shader], []>, #spirv.resource_limits<>>, expected #nvvm.target, #rocdl.target, #xevm.target or #kdl.host}}
+// expected-error@+1 {{found the target #spirv.target_env<#spirv.vce<v1.0, [Shader], []>, #spirv.resource_limits<>>, expected #nvvm.target, #rocdl.target, #xevm.target, #kdl.portable or #kdl.host}}
 gpu.module @vulkan [#spirv.target_env<#spirv.vce<v1.0, [Shader], []>, #spirv.resource_limits<>>] {}
 
 // -----

@@ -171,7 +171,10 @@ gpu::ObjectAttr Compiler::finish(gpu::ObjectAttr object, function_ref<Type(Strin
     }
   }
   if (auto wanted = source->getAttrOfType<DictionaryAttr>("kdl.properties")) {
-    for (NamedAttribute property : wanted)
+    FailureOr<DictionaryAttr> mine = propertiesFor(source, wanted, object.getTarget());
+    if (failed(mine))
+      return {};
+    for (NamedAttribute property : *mine)
       properties.set(property.getName(), property.getValue());
   }
   SmallVector<gpu::KernelMetadataAttr> table;
@@ -276,6 +279,8 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
   gpu::ObjectAttr object = finish(gpu::ObjectAttr::get(target, gpu::CompilationTarget::Binary,
                                                        StringAttr::get(module.getContext(), "")),
                                   findType);
+  if (!object)
+    return {};
   FailureOr<SmallVector<char, 0>> bytes =
       compileForHost(module, *lowered, target, findLinker(options.linker));
   if (failed(bytes))
@@ -394,6 +399,10 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
 }
 
 gpu::ObjectAttr Compiler::compile(Attribute target) {
+  if (auto variant = dyn_cast<VariantAttr>(target)) {
+    gpu::ObjectAttr object = compile(variant.getTarget());
+    return object ? variant.addProperties(object) : nullptr;
+  }
   if (getPipeline(target, options.barePointers).empty()) {
     source.emitError("found the target ")
         << target

@@ -21,8 +21,13 @@ void KdlDialect::initialize() {
 }
 
 LogicalResult KdlDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == "kdl.properties")
-    return verifyProperties(op, attribute.getValue());
+  if (attribute.getName() == "kdl.properties") {
+    auto emitError = [&] { return op->emitError("kdl.properties: "); };
+    auto properties = dyn_cast<DictionaryAttr>(attribute.getValue());
+    if (!properties)
+      return emitError() << "found " << attribute.getValue() << ", expected a dictionary";
+    return verifyProperties(emitError, properties);
+  }
   return success();
 }
 
@@ -73,4 +78,34 @@ CompiledAttr::serializeToObject(Operation *, const gpu::TargetOptions &) const {
 Attribute CompiledAttr::createObject(Operation *, const SmallVector<char, 0> &,
                                      const gpu::TargetOptions &) const {
   return getObject();
+}
+
+LogicalResult VariantAttr::verify(function_ref<InFlightDiagnostic()> emitError, Attribute target,
+                                  DictionaryAttr properties) {
+  if (!target.hasPromiseOrImplementsInterface<gpu::TargetAttrInterface>() ||
+      isa<VariantAttr, CompiledAttr>(target))
+    return emitError() << "found " << target
+                       << ", expected a target such as #nvvm.target or #kdl.host";
+  return verifyProperties(emitError, properties, target);
+}
+
+std::optional<SmallVector<char, 0>>
+VariantAttr::serializeToObject(Operation *module, const gpu::TargetOptions &options) const {
+  return cast<gpu::TargetAttrInterface>(getTarget()).serializeToObject(module, options);
+}
+
+Attribute VariantAttr::createObject(Operation *module, const SmallVector<char, 0> &bytes,
+                                    const gpu::TargetOptions &options) const {
+  auto object = dyn_cast_or_null<gpu::ObjectAttr>(
+      cast<gpu::TargetAttrInterface>(getTarget()).createObject(module, bytes, options));
+  return object ? addProperties(object) : nullptr;
+}
+
+gpu::ObjectAttr VariantAttr::addProperties(gpu::ObjectAttr object) const {
+  NamedAttrList properties(object.getProperties());
+  for (NamedAttribute property : getProperties())
+    properties.set(property.getName(), property.getValue());
+  return gpu::ObjectAttr::get(getContext(), object.getTarget(), object.getFormat(),
+                              object.getObject(), properties.getDictionary(getContext()),
+                              object.getKernels());
 }

@@ -108,4 +108,26 @@ def Kdl_CompiledAttr : Kdl_Attr<"Compiled", "compiled",
   let assemblyFormat = "`<` qualified($object) `>`";
 }
 
+def Kdl_VariantAttr : Kdl_Attr<"Variant", "variant",
+    [DeclareAttrInterfaceMethods<GPUTargetAttrInterface>]> {
+  let summary = "A target of a gpu.module with properties for its object";
+  let description = [{
+    The object for the target gets the properties, which become keys of its image
+    (docs/metadata.md). Two variants of one target differ in them.
+
+    ```mlir
+    gpu.module @kernels [
+      #nvvm.target<chip = "sm_90">,
+      #kdl.variant<#kdl.host<arch = "x86-64-v3">, {requires_features = ["avx512f"]}>] {...}
+    ```
+  }];
+  let parameters = (ins "::mlir::Attribute":$target, "::mlir::DictionaryAttr":$properties);
+  let assemblyFormat = "`<` $target `,` $properties `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The object with the properties of this variant.
+    ::mlir::gpu::ObjectAttr addProperties(::mlir::gpu::ObjectAttr object) const;
+  }];
+}
+
 #endif

@@ -329,13 +329,20 @@ Attribute variantKey(gpu::ObjectAttr object) {
 // Binaries
 //===----------------------------------------------------------------------===//
 
-LogicalResult kdl::verifyProperties(Operation *op, Attribute properties) {
-  auto wanted = dyn_cast<DictionaryAttr>(properties);
-  if (!wanted)
-    return op->emitError("kdl.properties: found ") << properties << ", expected a dictionary";
-  auto emitError = [&] { return op->emitError("kdl.properties: "); };
-  for (NamedAttribute property : wanted) {
+/// Where a key only has a meaning: `min_sm` on NVIDIA's targets, `min_gfx` on AMD's.
+static bool isKeyOf(StringRef key, Attribute target) {
+  return key == "min_sm"    ? isa<NVVM::NVVMTargetAttr>(target)
+         : key == "min_gfx" ? isa<ROCDL::ROCDLTargetAttr>(target)
+                            : true;
+}
+
+LogicalResult kdl::verifyProperties(function_ref<InFlightDiagnostic()> emitError,
+                                    DictionaryAttr properties, Attribute target) {
+  for (NamedAttribute property : properties) {
     StringRef key = property.getName();
+    if (target && !isKeyOf(key, target))
+      return emitError() << "found " << key << " for " << target << ", expected it for "
+                         << (key == "min_sm" ? "#nvvm.target" : "#rocdl.target");
     if (!isPropertyKey(key))
       return emitError() << "found \"" << key << "\", expected "
                          << llvm::join(ArrayRef(propertyKeys), ", ")
@@ -344,6 +351,36 @@ LogicalResult kdl::verifyProperties(Operation *op, Attribute properties) {
       return failure();
   }
   return success();
+}
+
+/// Targets of one class share the names of features: all GPUs, and the CPUs of one architecture.
+static std::string featureClassOf(Attribute target) {
+  if (auto variant = dyn_cast<VariantAttr>(target))
+    target = variant.getTarget();
+  if (auto compiled = dyn_cast<CompiledAttr>(target))
+    target = compiled.getObject().getTarget();
+  auto host = dyn_cast<HostTargetAttr>(target);
+  return host ? host.getTriple().split('-').first.str() : "gpu";
+}
+
+FailureOr<DictionaryAttr> kdl::propertiesFor(gpu::GPUModuleOp module, DictionaryAttr properties,
+                                             Attribute target) {
+  NamedAttrList kept;
+  ArrayAttr targets = module.getTargetsAttr();
+  auto isOther = [&](Attribute other) { return featureClassOf(other) != featureClassOf(target); };
+  bool hasOthers = targets && llvm::any_of(targets, isOther);
+  for (NamedAttribute property : properties) {
+    StringRef key = property.getName();
+    if (!isKeyOf(key, target))
+      continue;
+    if (key == "requires_features" && hasOthers)
+      return module.emitError("kdl.properties: found ")
+             << key << " = " << property.getValue()
+             << " for GPUs and CPUs alike, whose features differ: expected it for its target, as "
+                "#kdl.variant<#kdl.host, {requires_features = ...}>";
+    kept.append(property);
+  }
+  return kept.getDictionary(module.getContext());
 }
 
 LogicalResult kdl::verifyObjects(gpu::BinaryOp binary) {

@@ -12,8 +12,14 @@ namespace mlir::kdl {
 /// call this, and so does the translation.
 LogicalResult verifyObjects(gpu::BinaryOp binary);
 
-/// Checks the attribute `kdl.properties` of an operation, which becomes properties of objects.
-LogicalResult verifyProperties(Operation *op, Attribute properties);
+/// Checks properties that become those of objects: of one target, or of all if it is null.
+LogicalResult verifyProperties(function_ref<InFlightDiagnostic()> emitError,
+                               DictionaryAttr properties, Attribute target = nullptr);
+
+/// What of a module's properties the object for a target gets: `min_sm` is NVIDIA's, `min_gfx` is
+/// AMD's. Fails if the module has targets that do not share the names of features.
+FailureOr<DictionaryAttr> propertiesFor(gpu::GPUModuleOp module, DictionaryAttr properties,
+                                        Attribute target);
 
 /// All objects in one OffloadBinary, each with its triple, its architecture, its properties, a
 /// `kdl.kernel.NAME` key per kernel, and its digest.

@@ -66,8 +66,10 @@ def KdlCompileTargets : Pass<"kdl-compile-targets", "::mlir::ModuleOp"> {
     `gpu-module-to-binary` turns into an object. It expects modules as `gpu-kernel-outlining` leaves
     them, in the dialects gpu, memref, scf, affine, arith, math and vector.
 
-    Objects for NVIDIA are cubins if ptxas is found, else PTX. A dictionary `kdl.properties` on a
-    gpu.module is added to the properties of its objects.
+    Objects for NVIDIA are cubins if ptxas is found, else PTX. A target `#kdl.variant` has properties
+    for its object. Those of all objects may be in a dictionary `kdl.properties` on the gpu.module:
+    `min_sm` is for NVIDIA's objects then, `min_gfx` for AMD's, and `requires_features` only for
+    modules whose targets are all GPUs, or all CPUs of one architecture.
   }];
   let options = compilingOptions # [
     Option<"cudaToolkit", "cuda-toolkit", "std::string", "\"\"",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* suites ROUTE RODINIA POLYBENCH: kernels of public suites, from two libraries that kdl cc made, on
- * the first device of ROUTE, against the suites' own plain code. Exits with 77 where nothing here
- * runs through ROUTE. */
+/* suites ROUTE RODINIA POLYBENCH [TURNS]: kernels of public suites, from two libraries that kdl cc
+ * made, on the first device of ROUTE, against the suites' own plain code; TURNS times, for times.
+ * Exits with 77 where nothing here runs through ROUTE. */
 #include "suite.h"
 
 #include <math.h>
@@ -83,8 +83,8 @@ static void open_library(suite *s, const char *path) {
 
 int main(int argc, char **argv) {
   suite s = {.wrong = 0};
-  if (argc != 4) {
-    fputs("usage: suites ROUTE RODINIA POLYBENCH\n", stderr);
+  if (argc != 4 && argc != 5) {
+    fputs("usage: suites ROUTE RODINIA POLYBENCH [TURNS]\n", stderr);
     return 2;
   }
   if (kdl_device_find(argv[1], &s.device) != KDL_OK) {
@@ -92,11 +92,14 @@ int main(int argc, char **argv) {
     return 77;
   }
   check(kdl_queue_create(s.device, NULL, &s.queue), "kdl_queue_create");
+  int turns = argc == 5 ? atoi(argv[4]) : 1;
   open_library(&s, argv[2]);
-  run_rodinia(&s);
+  for (int turn = 0; turn < turns; ++turn)
+    run_rodinia(&s);
   kdl_close(s.library);
   open_library(&s, argv[3]);
-  run_polybench(&s);
+  for (int turn = 0; turn < turns; ++turn)
+    run_polybench(&s);
   kdl_close(s.library);
   kdl_queue_destroy(s.queue);
   return s.wrong != 0;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # evidence-amd.sh FOLDER [OUTPUT]: runs libkdl on AMD's own HIP and HSA runtimes, over GPUs that AMD's emulator presents (rocjitsu, in the
 # folder `emulation` of ROCm/rocm-systems on GitHub), and writes what came out to OUTPUT, by default bench/results/amd-emulated-DATE.txt:
-# conformance, example kernels, races on group memory, microkernels, products of matrices, the language's suite, math, MLIR's ROCDL pipeline, traces, several GPUs, what a program made itself, xnack, cooperative
+# conformance, example kernels, races on group memory, microkernels, products of matrices, the language's suite, portable images, math, MLIR's ROCDL pipeline, traces, several GPUs, what a program made itself, xnack, cooperative
 # launches, amdgcnspirv, a thinned program, the Python package, AddressSanitizer, and which of HIP's functions were called. Needs root, for
 # chroot and mounts in a namespace of its own; clang-22, ld.lld, gcc and python3; a build with the targets of `needed` below; and for the Python
 # package a wheel of this machine's /usr/bin/python3 in build/dist (KDL_BUILD=build PYTHON=/usr/bin/python3 scripts/wheel.sh).
@@ -203,11 +203,11 @@ matmul() {
 }
 
 # The language's conformance suite: math by ocml, dynamic group memory, subgroups, atomics. Where the emulator aborts, it goes on behind the
-# case.
+# case. $3 is what it is compiled for, if not the GPU.
 language() {
   local config=$1 target=$2 first=0 all=0 cases
-  echo "== the language's conformance suite, $target"
-  if ! python3 "$source/tests/language/run.py" "$build/bin/kdl" - "$work/language.$target" none "$target" >"$work/log" 2>&1; then
+  echo "== the language's conformance suite, $target${3:+, $3}"
+  if ! python3 "$source/tests/language/run.py" "$build/bin/kdl" - "$work/language.$target" none "${3:-$target}" >"$work/log" 2>&1; then
     excerpt 20 .
     echo "not compiled"
     return
@@ -228,11 +228,17 @@ language() {
 # Kernels of Rodinia and PolyBench/GPU, against the suites' plain code.
 suites() {
   local config=$1 target=$2
-  bash "$source/tests/language/suites.sh" "$source" "$build/bin/kdl" - "$work/suites.$target" none "$target"
-  echo "== kernels of public suites, $target"
+  bash "$source/tests/language/suites.sh" "$source" "$build/bin/kdl" - "$work/suites.$target" none "${3:-$target}"
+  echo "== kernels of public suites, $target${3:+, $3}"
   emulated "$config" 900 "$build/bin/language_suites" hip "$work/suites.$target/rodinia.offload" "$work/suites.$target/polybench.offload"
   excerpt 30 '^(Rodinia|PolyBench|suites|skipped)|fault'
   echo "exit code $code, $took s"
+}
+
+# Both from portable images, lowered for the GPU ahead of time: docs/portable.md.
+portable() {
+  language "$1" "$2" "portable@hip:$2 driver=6.4.0"
+  suites "$1" "$2" "portable@hip:$2 driver=6.4.0"
 }
 
 # How far ocml is from MPFR, in units in the last place.
@@ -494,7 +500,7 @@ make_configs
       conformance "$work/$config" "$target" ${more:+"$more"}
       [ -z "$generic" ] || conformance "$work/$config" "$generic"
     fi
-    for part in examples races ukernels matmul language suites math mlir traces; do
+    for part in examples races ukernels matmul language suites portable math mlir traces; do
       ! runs_part $part || $part "$work/$config" "$target"
     done
   done <<EOF

@@ -3,14 +3,18 @@
  * Kernels of bench/adaptive for bench/adaptive.py, which reads the lines that this prints. Shapes
  * are lines of numbers on standard input.
  *
- *     bench_adaptive FILE KERNEL DEVICE ELEMENT all              ns of each image, in turns: the
- * least of several rounds bench_adaptive FILE KERNEL DEVICE ELEMENT POLICY MS        launches of
- * each shape for so long: the image at the end, ns, launches
+ *     bench_adaptive FILE KERNEL DEVICE ELEMENT all
+ *         ns of each image, in turns: the least of several rounds
+ *     bench_adaptive FILE KERNEL DEVICE ELEMENT POLICY MS [MOST_MS]
+ *         launches of each shape for so long, and until the choice is made, but not longer than
+ *         MOST_MS: the image at the end, ns, launches, whether the choice is made
  *
  * ELEMENT is the number of bytes of an element of matmul's operands.
  */
 #define KDL_CHECK_ARGUMENTS 0
 #include <kdl/kdl.h>
+
+#include "lib/inspect/adaptive.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -144,27 +148,33 @@ static void measure_all(const subject *of, const problem *on) {
   putchar('\n');
 }
 
-static void run_policy(const subject *of, const problem *on, kdl_policy policy, double ms) {
+static void run_policy(const subject *of, const problem *on, kdl_policy policy, double ms,
+                       double most_ms) {
   kdl_select_opts opts = {.size = sizeof opts, .policy = policy};
   kdl_kernel *kernel, *variant;
   kdl_kernel_info info = {.size = sizeof info};
   require(kdl_sym(of->lib, of->device, of->kernel, &opts, &kernel), "kernel");
   double begin = now_ns(), ns = 0;
   size_t launches = 0;
-  for (; ns < ms * 1e6; ns = now_ns() - begin, launches += 64)
+  bool is_decided = false;
+  for (; ns < (is_decided ? ms : most_ms) * 1e6; ns = now_ns() - begin, launches += 64) {
     run_launches(of, kernel, on, 64);
+    is_decided = kdl_kernel_is_decided(kernel, &on->items, &on->args);
+  }
   require(kdl_kernel_variant(kernel, &on->items, &on->args, &variant), "variant");
   require(kdl_kernel_get(variant, &info), "info");
-  printf(" %zu %.0f %zu\n", info.image, ns, launches);
+  printf(" %zu %.0f %zu %d\n", info.image, ns, launches, is_decided);
 }
 
 int main(int argc, char **argv) {
   char line[256];
   if (argc < 6) {
-    fputs("usage: bench_adaptive FILE KERNEL DEVICE ELEMENT all|best|adaptive [MS]\n", stderr);
+    fputs("usage: bench_adaptive FILE KERNEL DEVICE ELEMENT all|best|adaptive [MS [MOST_MS]]\n",
+          stderr);
     return 2;
   }
   subject of = {.kernel = argv[2], .element = strtoul(argv[4], NULL, 10)};
+  double ms = argc > 6 ? strtod(argv[6], NULL) : 1000;
   kdl_open_opts file = {.size = sizeof file, .flags = KDL_OPEN_FILE};
   require(kdl_open(argv[1], &file, &of.lib), "open");
   require(kdl_device_find(argv[3], &of.device), "device");
@@ -182,7 +192,7 @@ int main(int argc, char **argv) {
       measure_all(&of, &on);
     else
       run_policy(&of, &on, strcmp(argv[5], "adaptive") == 0 ? KDL_POLICY_ADAPTIVE : KDL_POLICY_BEST,
-                 argc > 6 ? strtod(argv[6], NULL) : 1000);
+                 ms, argc > 7 ? strtod(argv[7], NULL) : ms);
     fflush(stdout);
     free_problem(&on);
   }

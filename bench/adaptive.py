@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The policy adaptive on real kernels: its share of the oracle, the fastest variant of each shape by exhaustive search in the same run.
 
-    bench/adaptive.py BUILD [--device=host] [--sets=matmul,softmax] [--ms=2000] [--libraries=FOLDER] [--json=FILE]
+    bench/adaptive.py BUILD [--device=host] [--sets=matmul,softmax] [--ms=2000] [--most=20000] [--libraries=FOLDER] [--json=FILE]
 
 Each set is a kernel of bench/adaptive, compiled by `kdl cc --variant` into 8 or more images, and 24 or more shapes, of which a third
-is held out: no process measures it. Beside adaptive choice: the static rank (image 0), the best single variant, and for held-out
-shapes the table of the others (KDL_EXPLORE=0). --libraries names a folder with the compiled sets (make them with --compile=FOLDER),
+is held out of the first process. Each shape is launched for --ms, and until its class is decided, but not longer than --most. Next to
+adaptive choice: the static rank (image 0), the best single variant, and for held-out shapes the table of the others (KDL_EXPLORE=0) and
+the fastest variant of the nearest of them. --libraries names a folder with the compiled sets (make them with --compile=FOLDER),
 for machines without a compiler."""
 import argparse
 import json
@@ -36,6 +37,7 @@ GPU_TILES = [(16, 16, 16, 1, 1), (16, 32, 16, 1, 2), (32, 64, 16, 2, 4), (64, 64
              (128, 64, 8, 8, 4), (16, 128, 32, 1, 8), (4, 256, 16, 1, 4)]
 HOST_ROWS = [(1, 8), (1, 64), (8, 1), (8, 16), (64, 16), (64, 64), (512, 8), (4096, 32)]
 HOST_HEADS = [(1, 16), (1, 64), (2, 32), (4, 8), (4, 64), (8, 16), (8, 64), (16, 32), (32, 32)]
+GPU_HEADS = [(1, 256), (2, 128), (4, 64), (8, 32), (16, 16), (32, 1), (32, 4), (32, 8), (64, 2), (128, 1)]
 GPU_ROWS = [(32, 1), (32, 8), (64, 4), (128, 1), (128, 4), (256, 1), (512, 1), (1024, 1)]
 MATMUL_SHAPES = [(1, 512, 512), (1, 2048, 256), (1, 1000, 1333), (2, 1024, 512), (3, 300, 700), (4, 64, 2048), (5, 2048, 64), (8, 8, 4096),
                  (8, 700, 140), (16, 16, 2048), (16, 512, 256), (17, 133, 465), (24, 24, 1384), (32, 256, 256), (32, 1024, 64), (48, 196, 148),
@@ -52,6 +54,9 @@ GPU_ROW_SHAPES = [(rows * 4, columns) for rows, columns in ROW_SHAPES]
 HEAD_SHAPES = [(1, 400), (1, 1500), (1, 8000), (2, 640), (3, 1000), (4, 200), (5, 333), (8, 80), (8, 512), (12, 1200), (16, 60), (16, 300),
                (20, 700), (32, 64), (32, 256), (48, 96), (64, 64), (64, 256), (100, 20), (128, 128), (150, 40), (200, 10), (256, 64),
                (300, 150)]
+GPU_HEAD_SHAPES = [(1, 2000), (1, 8000), (1, 40000), (2, 640), (4, 4000), (8, 80), (8, 512), (12, 12000), (16, 300), (32, 64), (32, 1024),
+                   (48, 96), (64, 256), (64, 4096), (100, 20), (128, 128), (128, 2000), (256, 64), (300, 1500), (512, 512), (1000, 100),
+                   (1024, 1024), (2048, 64), (4096, 32), (4096, 256), (10000, 10)]
 SETS = {
     "matmul-f32": ("matmul", 4, MATMUL, ["TM", "TN", "ROWS", "COLUMNS"], HOST_TILES, MATMUL_SHAPES, "m,n,k", []),
     "matmul-bf16": ("matmul", 2, MATMUL, ["TM", "TN", "ROWS", "COLUMNS"], HOST_TILES, MATMUL_SHAPES, "m,n,k", ["-DELEMENT=__bf16"]),
@@ -60,6 +65,7 @@ SETS = {
     "attention": ("attention", 4, ROWS, ["QUERIES", "KEYS"], HOST_HEADS, HEAD_SHAPES, "queries,keys", []),
     "gpu-matmul-f32": ("matmul", 4, MATMUL, ["BM", "BN", "BK", "TM", "TN"], GPU_TILES, GPU_MATMUL_SHAPES, "m,n,k", []),
     "gpu-softmax": ("softmax", 4, ROWS, ["THREADS", "ROWS"], GPU_ROWS, GPU_ROW_SHAPES, "rows,columns", []),
+    "gpu-attention": ("attention", 4, ROWS, ["QUERIES", "SPLIT"], GPU_HEADS, GPU_HEAD_SHAPES, "queries,keys", []),
     "gpu-sums": ("sums", 4, ROWS, ["THREADS", "ROWS"], GPU_ROWS, GPU_ROW_SHAPES, "rows,columns", []),
 }
 
@@ -73,11 +79,11 @@ def compile_set(build, name, folder, cpu="native"):
     return path
 
 
-def run(build, library, name, device, mode, shapes, ms=None, **environment):
+def run(build, library, name, device, mode, shapes, *ms, **environment):
     kernel, element = SETS[name][:2]
     command = [os.path.join(build, "bin", "bench_adaptive"), library, kernel, device, str(element), mode]
     text = "".join(" ".join(map(str, shape)) + "\n" for shape in shapes)
-    done = subprocess.run(command + ([str(ms)] if ms else []), input=text, stdout=subprocess.PIPE, encoding="utf-8", check=True,
+    done = subprocess.run(command + list(map(str, ms)), input=text, stdout=subprocess.PIPE, encoding="utf-8", check=True,
                           env={**os.environ, **environment})
     lines = (line.split(":") for line in done.stdout.splitlines())
     return {tuple(map(int, shape.split())): [float(word) for word in words.split()] for shape, words in lines}
@@ -97,29 +103,35 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
-def bench(build, library, name, device, ms, folder):
+def nearest(shape, known):
+    return min(known, key=lambda other: sum(abs(math.log2(a / b)) for a, b in zip(shape, other)))
+
+
+def bench(build, library, name, device, ms, most, folder):
     shapes = SETS[name][5]
     held_out = shapes[1::3]
     known = [shape for shape in shapes if shape not in held_out]
     cache = {"KDL_CACHE_DIR": os.path.join(folder, "cache-" + name), "KDL_CACHE": "on"}
     before = run(build, library, name, device, "all", shapes)
-    first = run(build, library, name, device, "adaptive", known, ms, **cache)
+    first = run(build, library, name, device, "adaptive", known, ms, most, **cache)
     after_first = learned(build, library, name, device, **cache)
     second = run(build, library, name, device, "adaptive", known, ms // 10 + 1, **cache)
     after_second = learned(build, library, name, device, **cache)
     near = run(build, library, name, device, "adaptive", held_out, 1, KDL_EXPLORE="0", **cache)
-    later = run(build, library, name, device, "adaptive", held_out, ms, **cache)
+    later = run(build, library, name, device, "adaptive", held_out, ms, most, **cache)
     after = run(build, library, name, device, "all", shapes)
     times = {shape: [min(a, b) for a, b in zip(before[shape], after[shape])] for shape in shapes}
     share = {shape: min(times[shape]) / times[shape][int({**first, **later}[shape][0])] for shape in shapes}
     count = len(times[shapes[0]])
     single = max(range(count), key=lambda i: mean([min(times[s]) / times[s][i] for s in shapes]))
+    lengths = [first[s][1] / 1e9 for s in known]
     result = {
-        "set": name, "device": device, "variants": count, "shapes": len(shapes), "ms for each shape": ms,
+        "set": name, "device": device, "variants": count, "shapes": len(shapes), "seconds of the first process": sum(lengths), "longest": max(lengths),
         "share of the oracle": mean(list(share.values())), "worst": min(share.values()),
         "static rank": mean([min(times[s]) / times[s][0] for s in shapes]),
         "best single": mean([min(times[s]) / times[s][single] for s in shapes]), "best single variant": single,
         "held out, by the table": mean([min(times[s]) / times[s][int(near[s][0])] for s in held_out]),
+        "held out, by the nearest": mean([min(times[s]) / times[s][times[o].index(min(times[o]))] for s in held_out for o in [nearest(s, known)]]),
         "held out, then measured": mean([share[s] for s in held_out]),
         "classes decided": f"{after_first['decided']} of {after_first['classes']}",
         "trials": after_first["trials"], "exploration": after_first["share"],
@@ -127,9 +139,11 @@ def bench(build, library, name, device, ms, folder):
         "second process to the oracle": mean([min(times[s]) / times[s][int(second[s][0])] for s in known]),
     }
     for shape in shapes:
-        chosen = int({**first, **later}[shape][0])
+        chosen, ns, _, decided = {**first, **later}[shape]
+        chosen = int(chosen)
         print(f"  {'x'.join(map(str, shape)):16} oracle {min(times[shape]) / 1000:9.2f} us by {times[shape].index(min(times[shape])):2}, "
-              f"chosen {chosen:2}: {share[shape]:.3f}{'  held out' if shape in held_out else ''}", file=sys.stderr)
+              f"chosen {chosen:2}: {share[shape]:.3f}, {ns / 1e9:4.1f} s{'' if decided else ', not decided'}"
+              f"{', held out' if shape in held_out else ''}", file=sys.stderr)
     return result
 
 
@@ -139,6 +153,7 @@ def main():
     parser.add_argument("--device", default="host")
     parser.add_argument("--sets")
     parser.add_argument("--ms", type=int, default=2000)
+    parser.add_argument("--most", type=int, help="ms; ten times --ms where it is not given")
     parser.add_argument("--libraries")
     parser.add_argument("--compile")
     parser.add_argument("--cpu", default="native", help="the target of --compile for the sets of CPUs")
@@ -155,7 +170,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kdl-adaptive-") as folder:
         for name in names:
             library = os.path.join(options.libraries, name + ".offload") if options.libraries else compile_set(options.build, name, folder)
-            results.append(bench(options.build, library, name, options.device, options.ms, folder))
+            results.append(bench(options.build, library, name, options.device, options.ms, options.most or 10 * options.ms, folder))
             print("\n".join(f"{key}: {value:.4f}" if isinstance(value, float) else f"{key}: {value}" for key, value in results[-1].items()))
             print(flush=True)
     if options.json:

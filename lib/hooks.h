@@ -100,13 +100,13 @@ typedef struct kdl_shape_argument {
 } kdl_shape_argument;
 
 typedef struct kdl_adaptive_variant {
-  uint64_t id; /* of the image's bytes and its key for the kernel: the same in every process */
-  uint32_t image;
-  const char *tag;     /* variant_tag; "" where it has none */
-  uint32_t tile[3];    /* items that a group covers; 0: unknown */
-  uint64_t order[2];   /* in the ranking; larger is first */
-  bool is_compiled;    /* when it is loaded, by a linker or the driver, which takes long */
+  uint64_t id;     /* of the image's bytes and its key for the kernel: the same in every process */
+  const char *tag; /* variant_tag; "" where it has none */
   const char *refusal; /* why it may not be tried; NULL: it may */
+  uint64_t order[2];   /* in the ranking; larger is first */
+  uint32_t tile[3];    /* items that a group covers; 0: unknown */
+  uint32_t image;
+  bool is_compiled; /* when it is loaded, by a linker or the driver, which takes long */
 } kdl_adaptive_variant;
 
 /* Everything is copied. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Sums and softmax of the rows of a matrix, compiled once per variant. On a CPU a group does ROWS
- * rows, with LANES independent sums; on a GPU a group of THREADS x ROWS work-items does ROWS rows.
+ * Sums and softmax of the rows of a matrix, and attention, compiled once per variant. On a CPU a
+ * group does ROWS rows, with LANES independent sums; on a GPU a group of THREADS x ROWS work-items
+ * does ROWS rows. Attention on a GPU: a group has QUERIES queries, and SPLIT work-items for each,
+ * which divide the keys.
  */
 #include <kdl/kernel.h>
 
@@ -173,5 +175,63 @@ __gpu_kernel void softmax(const __gpu_global float *in, __gpu_global float *out,
   REDUCE(scratch, sum, sum + other)
   for (uint32_t i = x; row < rows && i < columns; i += THREADS)
     to[i] = __builtin_exp2f((from[i] - most) * 1.44269504f) / sum;
+}
+
+#ifndef QUERIES
+#define QUERIES 32
+#define SPLIT 4
+#endif
+enum { head = 64, shared_part = 16 };
+
+KDL_BLOCK(QUERIES, SPLIT)
+KDL_TILE(QUERIES)
+__gpu_kernel void attention(const __gpu_global float *q, const __gpu_global float *k,
+                            const __gpu_global float *v, __gpu_global float *out, uint32_t queries,
+                            uint32_t keys) {
+  KDL_LOCAL(float, scratch[SPLIT][QUERIES][shared_part + 1]);
+  KDL_LOCAL(float, largest[SPLIT][QUERIES]);
+  uint32_t x = __gpu_thread_id(0), y = __gpu_thread_id(1), row = __gpu_block_id(0) * QUERIES + x;
+  const __gpu_global float *from = q + (uint64_t)(row < queries ? row : queries - 1) * head;
+  float query[head], result[head + 1], most = -1e30f; /* the last of the results: the sum */
+  for (int d = 0; d < head; ++d)
+    query[d] = from[d] * (0.125f * 1.44269504f);
+  for (int d = 0; d <= head; ++d)
+    result[d] = 0;
+  for (uint32_t j = y; j < keys; j += SPLIT) {
+    float score = 0;
+    for (int d = 0; d < head; ++d)
+      score += query[d] * k[(uint64_t)j * head + (uint32_t)d];
+    if (score > most) {
+      float shrink = __builtin_exp2f(most - score);
+      for (int d = 0; d <= head; ++d)
+        result[d] *= shrink;
+      most = score;
+    }
+    float weight = __builtin_exp2f(score - most);
+    for (int d = 0; d < head; ++d)
+      result[d] += weight * v[(uint64_t)j * head + (uint32_t)d];
+    result[head] += weight;
+  }
+  largest[y][x] = most;
+  __gpu_sync_threads();
+  float all = most;
+  for (uint32_t i = 0; i < SPLIT; ++i)
+    all = largest[i][x] > all ? largest[i][x] : all;
+  float scale = __builtin_exp2f(most - all);
+  for (int part = 0; part < head; part += shared_part) {
+    for (int d = 0; d < shared_part; ++d)
+      scratch[y][x][d] = result[part + d] * scale;
+    scratch[y][x][shared_part] = result[head] * scale;
+    __gpu_sync_threads();
+    for (uint32_t d = y; d < shared_part && row < queries; d += SPLIT) {
+      float sum = 0, total = 0;
+      for (uint32_t i = 0; i < SPLIT; ++i) {
+        sum += scratch[i][x][d];
+        total += scratch[i][x][shared_part];
+      }
+      out[(uint64_t)row * head + (uint32_t)part + d] = sum / total;
+    }
+    __gpu_sync_threads();
+  }
 }
 #endif

@@ -13,16 +13,14 @@
 
 /* The first launches after another variant are slower: code, caches and threads are cold. The
  * shorter a launch takes, the more of them are not compared. */
-enum { most_warm = 2, compared_in_burst = 2, cooling_launches = 2 };
-static const double short_ns = 5e4, long_ns = 3e6;
+enum { cooling_launches = 2 };
+static const double short_ns = 5e4, long_ns = 3e6, long_on_device_ns = 2e5;
 
 /* Launches of a class are not measured forever in search of two with the same numbers. */
 enum { reference_tries = 16, first_references = 3 };
 /* How long loading a variant takes that was not loaded before; the first trial waits until it fits
  * the budget. */
 static const double load_ns = 2e5, compile_ns = 1e8;
-/* Classes that are at most so far apart, in eighths of doublings, are alike. */
-enum { near_classes = 24 };
 static const uint64_t flush_every_ns = 2000000000;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -133,7 +131,7 @@ void kdl_choices_exclude(kdl_adaptive *adaptive, kdl_class_entry *entry, uint32_
   kdl_choices_variant(adaptive, variant, &(kdl_out){name, sizeof name, 0});
   kdl_choices_log(adaptive, entry, "%s is excluded: %s", name, reason);
   if (is_stored)
-    kdl_stored_mark(adaptive, entry, KDL_TABLE_EXCLUDED, variant, reason);
+    kdl_stored_exclude(adaptive, &entry->key, adaptive->variants[variant].id, reason);
   bool was_decided =
       atomic_load_explicit(&entry->choice, memory_order_relaxed) & KDL_CHOICE_DECIDED;
   kdl_choices_publish(adaptive, entry, was_decided);
@@ -150,43 +148,6 @@ static bool is_entry_of(const kdl_trie_node *node, const void *key) {
 
 static uint64_t class_hash(const kdl_problem_class *key) {
   return kdl_hash_mix(key->words[0], key->words[1] + 0x9e3779b97f4a7c15u);
-}
-
-/* How much of the device a variant leaves idle, because groups cover more than the problem and the
- * last round of groups does not fill it: the time that tiles alone explain. 0: not known. */
-static double estimate_waste(const kdl_adaptive *adaptive, const kdl_problem_class *key,
-                             const uint32_t tile[3]) {
-  double groups = 1, items = 1, covered = 1;
-  if (!tile[0] || kdl_class_is_grid(key))
-    return 0;
-  for (unsigned i = 0; i < KDL_CLASS_EXTENTS; ++i) {
-    uint64_t least, most;
-    kdl_class_range(kdl_class_bucket_at(key, i), &least, &most);
-    double middle = (double)least / 2 + (double)most / 2;
-    middle = middle < 1 ? 1 : middle;
-    const uint64_t count = ((uint64_t)middle + tile[i] - 1) / tile[i];
-    const double tiles = (double)count;
-    items *= middle;
-    groups *= tiles;
-    covered *= tiles * (double)tile[i];
-  }
-  uint32_t units = adaptive->subject.units ? adaptive->subject.units : 1;
-  const uint64_t rounds = ((uint64_t)groups + units - 1) / units;
-  return covered / items * ((double)(rounds * units) / groups);
-}
-
-/* The static rank, then the estimate. */
-static void set_priors(const kdl_adaptive *adaptive, kdl_class_entry *entry) {
-  uint32_t rank = 0;
-  for (uint32_t i = 0; i < entry->race.count; ++i) {
-    const kdl_adaptive_variant *variant = &adaptive->variants[i];
-    if (i && memcmp(variant->order, variant[-1].order, sizeof variant->order) != 0)
-      ++rank;
-    double waste = estimate_waste(adaptive, &entry->key, variant->tile);
-    entry->race.variants[i].prior = (float)(rank * 1000.0 + (waste < 999 ? waste : 999));
-  }
-  /* Without an estimate and until a trial shows another one, the first in rank order leads. */
-  entry->race.variants[0].prior = -1;
 }
 
 static void exclude_unusable(kdl_adaptive *adaptive, kdl_class_entry *entry) {
@@ -208,25 +169,6 @@ static void exclude_unusable(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   }
 }
 
-/* What a class that is alike has learned: its leader leads, until it is measured. */
-static void follow_nearest(kdl_adaptive *adaptive, kdl_class_entry *entry) {
-  const kdl_class_entry *nearest = NULL;
-  uint32_t least = near_classes + 1;
-  for (const kdl_class_entry *other = atomic_load(&adaptive->classes); other; other = other->next) {
-    uint32_t distance = kdl_class_distance(&entry->key, &other->key);
-    uint32_t choice = atomic_load_explicit(&other->choice, memory_order_acquire);
-    if (choice & KDL_CHOICE_DECIDED && choice & KDL_CHOICE_MEASURED && distance < least) {
-      nearest = other;
-      least = distance;
-    }
-  }
-  if (!nearest)
-    return;
-  uint32_t leader = atomic_load(&nearest->choice) & KDL_CHOICE_VARIANT;
-  if (entry->race.variants[leader].state == KDL_RACE_OPEN)
-    entry->race.leader = leader;
-}
-
 static kdl_class_entry *create_entry(kdl_adaptive *adaptive, const kdl_problem_class *key) {
   uint32_t count = adaptive->subject.variant_count;
   size_t size = sizeof(kdl_class_entry) + count * (sizeof(kdl_race_variant) + sizeof(char *) + 1);
@@ -239,9 +181,8 @@ static kdl_class_entry *create_entry(kdl_adaptive *adaptive, const kdl_problem_c
   entry->key = *key;
   entry->node.hash = class_hash(key);
   kdl_race_init(&entry->race, variants, count);
-  set_priors(adaptive, entry);
   exclude_unusable(adaptive, entry);
-  follow_nearest(adaptive, entry);
+  kdl_priors_set(adaptive, entry);
   bool is_decided = !adaptive->explore.trials || kdl_race_next(&entry->race) == KDL_RACE_NONE;
   entry->choice = entry->race.leader | (is_decided ? KDL_CHOICE_DECIDED : 0);
   return entry;
@@ -319,13 +260,33 @@ typedef enum next_step {
   DECIDE,
 } next_step;
 
-static uint32_t warm_launches(const kdl_class_entry *entry) {
-  double ns = kdl_reference_ns(entry);
-  return ns < short_ns ? most_warm : ns < long_ns ? 1 : 0;
+/* The launches of a trial: those that are not compared, and those that are. */
+typedef struct trial_plan {
+  uint32_t warm, compared;
+} trial_plan;
+
+/* A device gets all launches of a trial before the first one's time is known. So the first trial of
+ * a variant there is a single launch, which counts if it takes much longer than the leader's; and
+ * one that is known to be slow gets no more. */
+static bool is_look(const kdl_adaptive *adaptive, const kdl_class_entry *entry, uint32_t variant) {
+  const kdl_race_variant *of = &entry->race.variants[variant];
+  if (adaptive->subject.is_host)
+    return false;
+  if (!of->count)
+    return !(entry->looked >> variant & 1);
+  return of->count == 1 &&
+         kdl_sample_is_waste((double)of->samples[0] * entry->unit_ns, kdl_reference_ns(entry));
 }
 
-static uint32_t burst_length(const kdl_class_entry *entry) {
-  return warm_launches(entry) + (kdl_reference_ns(entry) < short_ns ? compared_in_burst : 1);
+static trial_plan plan_trial(const kdl_adaptive *adaptive, const kdl_class_entry *entry,
+                             uint32_t variant) {
+  double ns = kdl_reference_ns(entry);
+  bool is_host = adaptive->subject.is_host;
+  if (is_look(adaptive, entry, variant))
+    return (trial_plan){0, 1};
+  if (ns < short_ns)
+    return (trial_plan){is_host ? 2 : 1, KDL_BURST_COMPARED};
+  return (trial_plan){ns < (is_host ? long_ns : long_on_device_ns), 1};
 }
 
 static bool is_in_budget(const kdl_adaptive *adaptive, const kdl_class_entry *entry,
@@ -335,9 +296,12 @@ static bool is_in_budget(const kdl_adaptive *adaptive, const kdl_class_entry *en
   double leader = kdl_race_score(&entry->race.variants[entry->race.leader], NULL);
   if (variant->count)
     expected *= kdl_race_score(variant, NULL) / (leader > 0 ? leader : 1);
+  else if (variant->alike > 1)
+    expected *= (double)variant->alike;
   if (!(__atomic_load_n(&adaptive->tried, __ATOMIC_RELAXED) >> challenger & 1))
     expected_load = adaptive->variants[challenger].is_compiled ? compile_ns : load_ns;
-  expected = expected * burst_length(entry) + expected_load;
+  trial_plan plan = plan_trial(adaptive, entry, challenger);
+  expected = expected * (plan.warm + plan.compared) + expected_load;
   return (double)entry->explored_ns + expected <= adaptive->explore.share * (double)entry->time_ns;
 }
 
@@ -363,11 +327,13 @@ static next_step decide_step(const kdl_adaptive *adaptive, kdl_class_entry *entr
   const kdl_reference *newest = &entry->references[entry->reference_count - 1];
   bool is_fresh = newest->exact == exact && newest->number + 2 >= entry->launches;
   if (is_fresh || entry->reference_tries >= reference_tries) {
+    trial_plan plan = plan_trial(adaptive, entry, *out_challenger);
     entry->burst_variant = *out_challenger;
-    entry->burst_left = burst_length(entry);
-    entry->burst_compared = entry->burst_left - warm_launches(entry);
-    entry->burst_ns = 0;
+    entry->burst_left = plan.warm + plan.compared;
+    entry->burst_compared = plan.compared;
+    entry->burst_times = 0;
     entry->burst_exact = exact;
+    entry->is_burst_begun = false;
     return TRIAL;
   }
   ++entry->reference_tries;
@@ -406,14 +372,14 @@ static uint32_t take_step(kdl_adaptive *adaptive, kdl_class_entry *entry, uint64
   }
   sample->is_trial = step == TRIAL;
   sample->is_warm = step == TRIAL ? entry->burst_left > entry->burst_compared : is_cooling;
-  sample->is_begin =
-      step == TRIAL && !entry->burst_pending && entry->burst_left == burst_length(entry);
   sample->variant = step == TRIAL ? challenger : leader;
-  sample->is_first = sample->is_begin && entry->race.variants[challenger].count == 0;
+  sample->is_first =
+      step == TRIAL && !entry->is_burst_begun && entry->race.variants[challenger].count == 0;
   sample->exact = exact;
   sample->number = entry->launches;
   if (step == TRIAL) {
     entry->reference_tries = 0;
+    entry->is_burst_begun = true;
     --entry->burst_left;
     ++entry->burst_pending;
     entry->cooling = cooling_launches;
@@ -594,6 +560,7 @@ static void close_choices(kdl_adaptive *adaptive, bool is_usable) {
     free_entry(adaptive, entry);
   }
   kdl_table_close(&adaptive->file);
+  kdl_marks_close(&adaptive->marks);
   free(adaptive->variants);
   free(adaptive->text);
   free(adaptive);

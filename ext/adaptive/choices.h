@@ -3,12 +3,13 @@
  * The choices of one kernel on one device: a race (race.h) per class of problems
  * (problem_class.h).
  *
- * choices.c has the classes and what a launch does, sample.c measures, stored.c reads and writes
- * the table (table.h), settings.c reads KDL_EXPLORE.
+ * choices.c has the classes and what a launch does, priors.c what is expected, sample.c measures,
+ * stored.c reads and writes the table (table.h), settings.c reads KDL_EXPLORE.
  */
 #ifndef KDL_ADAPTIVE_CHOICES_H
 #define KDL_ADAPTIVE_CHOICES_H
 
+#include "ext/adaptive/marks.h"
 #include "ext/adaptive/problem_class.h"
 #include "ext/adaptive/race.h"
 #include "ext/adaptive/table.h"
@@ -18,6 +19,7 @@ enum {
   KDL_CLASS_LIMIT = 4096, /* classes of a kernel; launches of others use the first variant */
   KDL_PENDING_LIMIT = 8,  /* measured launches of a class that have not ended */
   KDL_REFERENCES = 5,     /* times of the leader that are kept */
+  KDL_BURST_COMPARED = 3, /* launches of a trial of which the median counts */
 };
 
 /* KDL_EXPLORE=TRIALS[,PERCENT%] */
@@ -41,14 +43,14 @@ typedef enum kdl_sample_state {
 typedef struct kdl_sample {
   uint8_t state; /* kdl_sample_state */
   bool is_trial; /* of a challenger; else the leader is measured */
-  bool is_first; /* of its variant and class: its mark is stored */
-  bool is_begin; /* of a burst */
+  bool is_first; /* of its variant and class: it is marked */
   bool is_warm;  /* one of the first after another variant ran: its time is not compared */
   bool is_lost;  /* it hangs: its events are not used again */
   uint32_t variant;
   uint64_t exact;    /* hash of the launch's numbers */
   uint64_t number;   /* of the launch in its class */
-  uint64_t mark_ns;  /* what storing the mark took */
+  uint64_t mark_ns;  /* what setting the mark took */
+  kdl_mark *mark;    /* NULL: none */
   uint64_t began_ns; /* by the host's clock */
   void *start, *end; /* events of the backend; NULL on the host */
 } kdl_sample;
@@ -83,8 +85,11 @@ typedef struct kdl_class_entry {
   uint32_t burst_left;     /* launches to begin */
   uint32_t burst_pending;  /* launches that have begun, and whose time is not known */
   uint32_t burst_compared; /* launches that are not warm */
-  double burst_ns;         /* the least of their times; 0: none is known */
+  uint32_t burst_times;    /* of them whose time is known */
+  double burst_ns[KDL_BURST_COMPARED];
   uint64_t burst_exact;
+  bool is_burst_begun;
+  uint64_t looked;  /* bits of variants whose first launch was not much slower than the leader's */
   uint32_t cooling; /* launches of the leader after a burst that are not compared */
 
   uint64_t saved_launches, saved_time_ns, saved_explored_ns; /* what the table has */
@@ -101,6 +106,7 @@ struct kdl_adaptive {
   kdl_explore_settings explore;
   char name[KDL_TABLE_NAME]; /* of the table's file */
   kdl_table_file file;
+  kdl_marks marks;
   atomic_bool is_file_busy; /* a thread uses it; others open the file for themselves */
   int process;
   kdl_trie classes_by_key;
@@ -137,6 +143,10 @@ void kdl_choices_exclude(kdl_adaptive *adaptive, kdl_class_entry *entry, uint32_
 bool kdl_entry_try(kdl_class_entry *entry);
 void kdl_entry_leave(kdl_class_entry *entry);
 
+/* priors.c: what is expected of the variants of a class. Without trials of its own, the one that is
+ * expected to be the fastest leads. Not called with an entry in use. */
+void kdl_priors_set(kdl_adaptive *adaptive, kdl_class_entry *entry);
+
 /* ------------------------------------------------------------------------------------------ */
 /* sample.c                                                                                     */
 
@@ -148,6 +158,9 @@ void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *q
 void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue,
                     kdl_status status);
 void kdl_samples_free(kdl_adaptive *adaptive, kdl_class_entry *entry);
+
+/* Whether a time is so much longer than the leader's that no cold cache explains it. */
+bool kdl_sample_is_waste(double ns, double reference_ns);
 
 /* The median of the leader's newest times; 0 where there is none. */
 double kdl_reference_ns(const kdl_class_entry *entry);
@@ -161,8 +174,8 @@ void kdl_stored_load(kdl_adaptive *adaptive);
 /* Appends what is not stored yet. Not called with the entry in use. */
 void kdl_stored_flush(kdl_adaptive *adaptive, kdl_class_entry *entry);
 
-/* Appends a mark: KDL_TABLE_BEGUN, KDL_TABLE_ENDED, or KDL_TABLE_EXCLUDED with a reason. */
-void kdl_stored_mark(kdl_adaptive *adaptive, const kdl_class_entry *entry, kdl_table_kind kind,
-                     uint32_t variant, const char *reason);
+/* Appends that a variant, by its identity, is excluded. False where that was not stored. */
+bool kdl_stored_exclude(kdl_adaptive *adaptive, const kdl_problem_class *key, uint64_t variant,
+                        const char *reason);
 
 #endif

@@ -74,12 +74,7 @@ static bool add_line(kdl_model *model, const kdl_table_line *line) {
   kdl_model_variant *variant = find_variant(to, line->variant);
   if (!variant)
     return false;
-  if (line->kind == KDL_TABLE_EXCLUDED)
-    variant->reason = line->text;
-  else if (line->kind == KDL_TABLE_BEGUN)
-    variant->begun = line->process;
-  else if (variant->begun == line->process)
-    variant->begun = 0;
+  variant->reason = line->text;
   return true;
 }
 
@@ -132,21 +127,17 @@ static void out_class(kdl_out *out, char kind, const kdl_model_class *of) {
   kdl_out_format(out, "%c %" PRIx64 " %" PRIx64, kind, of->key.words[0], of->key.words[1]);
 }
 
-static void print_marks(const kdl_model_class *of, text_buffer *to) {
+static void print_exclusions(const kdl_model_class *of, text_buffer *to) {
   for (size_t i = 0; i < of->count; ++i) {
     const kdl_model_variant *variant = &of->variants[i];
     char content[KDL_TABLE_LINE];
     kdl_out out = {content, sizeof content, 0};
-    if (variant->reason.data) {
-      out_class(&out, KDL_TABLE_EXCLUDED, of);
-      kdl_out_format(&out, " %" PRIx64 " %.*s", variant->id, (int)variant->reason.length,
-                     variant->reason.data);
-    } else if (variant->begun) {
-      out_class(&out, KDL_TABLE_BEGUN, of);
-      kdl_out_format(&out, " %" PRIx64 " %" PRIu32, variant->id, variant->begun);
-    }
-    if (out.used)
-      add_sealed(to, content);
+    if (!variant->reason.data)
+      continue;
+    out_class(&out, KDL_TABLE_EXCLUDED, of);
+    kdl_out_format(&out, " %" PRIx64 " %.*s", variant->id, (int)variant->reason.length,
+                   variant->reason.data);
+    add_sealed(to, content);
   }
 }
 
@@ -171,7 +162,7 @@ static void print_times(const kdl_model_class *of, text_buffer *to) {
 char *kdl_model_print(const kdl_model *model, size_t *out_size) {
   text_buffer made = {NULL, 0, 0, false};
   for (size_t i = 0; i < model->count; ++i) {
-    print_marks(&model->classes[i], &made);
+    print_exclusions(&model->classes[i], &made);
     if (model->classes[i].launches || model->classes[i].unit)
       print_times(&model->classes[i], &made);
   }

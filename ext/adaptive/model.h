@@ -10,11 +10,10 @@ typedef struct kdl_model_variant {
   uint64_t id;
   uint32_t count;                  /* of samples */
   float samples[KDL_RACE_SAMPLES]; /* the newest, in units */
-  uint32_t begun;                  /* the process whose first trial has not ended; 0: none */
   kdl_string reason;               /* why it is excluded; `data` NULL: it is not */
 } kdl_model_variant;
 
-/* Marks and exclusions are in the class with the unit 0. */
+/* Exclusions are in the class with the unit 0. */
 typedef struct kdl_model_class {
   kdl_problem_class key;
   uint64_t unit;

@@ -79,7 +79,7 @@ static verdict compare_with_leader(const kdl_race *race, const kdl_race_variant 
     return sorted[0] > clearly_slower * scale ? SLOWER : UNDECIDED;
   double median = median_of(sorted, count) / scale;
   double error = median_error(sorted, count, median * scale) / scale + clock_error;
-  if (median - error > 1)
+  if (median - error > 1 - least_gain)
     return SLOWER;
   if (median + error < 1)
     return FASTER;
@@ -110,15 +110,26 @@ static void decide_open(kdl_race *race) {
   }
 }
 
+/* Whether a challenger is to be tried before another one: the better of those that were faster than
+ * the leader so far, which may lead soon; then the one with fewer trials. */
+static bool is_before(const kdl_race *race, const kdl_race_variant *a, const kdl_race_variant *b) {
+  double leading = leader_score(race) * (1 - least_gain);
+  double score_a = kdl_race_score(a, NULL), score_b = kdl_race_score(b, NULL);
+  bool is_fast_a = a->count && score_a < leading, is_fast_b = b->count && score_b < leading;
+  if (is_fast_a != is_fast_b)
+    return is_fast_a;
+  if (is_fast_a)
+    return score_a < score_b;
+  return a->count < b->count || (a->count == b->count && a->prior < b->prior);
+}
+
 uint32_t kdl_race_next(const kdl_race *race) {
   uint32_t next = KDL_RACE_NONE;
   for (uint32_t i = 0; i < race->count; ++i) {
     const kdl_race_variant *variant = &race->variants[i];
     if (i == race->leader || variant->state != KDL_RACE_OPEN)
       continue;
-    const kdl_race_variant *best = next == KDL_RACE_NONE ? NULL : &race->variants[next];
-    if (!best || variant->count < best->count ||
-        (variant->count == best->count && variant->prior < best->prior))
+    if (next == KDL_RACE_NONE || is_before(race, variant, &race->variants[next]))
       next = i;
   }
   return next;
@@ -147,7 +158,12 @@ bool kdl_race_add(kdl_race *race, uint32_t variant, double ratio) {
     race->first = before;
   while (race->variants[before].count < KDL_RACE_TRIALS && !has_other_samples(race))
     add_sample(&race->variants[before], 1);
-  add_sample(&race->variants[variant], ratio * leader_score(race));
+  kdl_race_variant *tried = &race->variants[variant];
+  add_sample(tried, ratio * leader_score(race));
+  /* What classes that are alike have shown counts as the first trial. It is stored as one, so that
+   * other processes decide the same. */
+  if (tried->count == 1 && ratio > clearly_slower && (double)tried->alike > clearly_slower)
+    add_sample(tried, ratio * leader_score(race));
   kdl_race_settle(race, race->first);
   return race->leader != before;
 }

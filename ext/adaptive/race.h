@@ -6,8 +6,8 @@
  * One variant leads: launches use it. The others are challengers. A trial of a challenger is
  * compared with a launch of the leader just before it, so that a slower clock or a busy machine
  * slows both. A challenger is dropped as soon as it is known to be slower, and leads as soon as it
- * is known to be faster; both take at least two trials. The race is decided when no challenger is
- * left.
+ * is known to be faster; both take at least two trials, or one of a challenger that was slow in
+ * classes that are alike. The race is decided when no challenger is left.
  *
  * Times are multiples of a unit, the time of the class's first leader, so that times of other
  * processes can be added, whatever the clock was there.
@@ -38,6 +38,7 @@ typedef struct kdl_race_variant {
   uint8_t count;
   float samples[KDL_RACE_SAMPLES];
   float prior; /* of challengers with as many trials, the one with the least is tried first */
+  float alike; /* times as long as the best one in classes that are alike; 0: not known */
 } kdl_race_variant;
 
 typedef struct kdl_race {
@@ -54,7 +55,8 @@ void kdl_race_init(kdl_race *race, kdl_race_variant *variants, uint32_t count);
  * range in which the middle half of the samples is. */
 double kdl_race_score(const kdl_race_variant *variant, double *out_spread);
 
-/* The challenger to try next; KDL_RACE_NONE where the race is decided. */
+/* The challenger to try next: one that was faster than the leader so far, else one of the least
+ * trials. KDL_RACE_NONE where the race is decided. */
 uint32_t kdl_race_next(const kdl_race *race);
 
 /* Adds a trial that took `ratio` times as long as the leader. True where the leader changed. */

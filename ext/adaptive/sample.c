@@ -12,24 +12,32 @@
 /* A trial that has not ended after so long, or after so many times the leader's time, hangs. */
 static const uint64_t hang_ns = 2000000000;
 static const double hang_factor = 100;
-static const double waste_ns = 6e4, waste_factor = 3;
+static const double waste_ns = 6e4, waste_factor = 2;
 enum { most_spins = 1 << 16 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* References                                                                                   */
 
+/* Of up to KDL_REFERENCES numbers, which it sorts; 0 of none. */
+static double median_of(double *numbers, size_t count) {
+  for (size_t i = 1; i < count; ++i) {
+    double number = numbers[i];
+    size_t at = i;
+    for (; at && numbers[at - 1] > number; --at)
+      numbers[at] = numbers[at - 1];
+    numbers[at] = number;
+  }
+  return count ? (numbers[(count - 1) / 2] + numbers[count / 2]) / 2 : 0;
+}
+
 static double median_reference(const kdl_class_entry *entry, const uint64_t *exact) {
-  double sorted[KDL_REFERENCES];
+  double times[KDL_REFERENCES];
   size_t count = 0;
   for (uint32_t i = 0; i < entry->reference_count; ++i) {
-    if (exact && entry->references[i].exact != *exact)
-      continue;
-    size_t at = count++;
-    for (; at && sorted[at - 1] > entry->references[i].ns; --at)
-      sorted[at] = sorted[at - 1];
-    sorted[at] = entry->references[i].ns;
+    if (!exact || entry->references[i].exact == *exact)
+      times[count++] = entry->references[i].ns;
   }
-  return count ? (sorted[(count - 1) / 2] + sorted[count / 2]) / 2 : 0;
+  return median_of(times, count);
 }
 
 double kdl_reference_ns(const kdl_class_entry *entry) {
@@ -48,25 +56,43 @@ static void add_reference(kdl_class_entry *entry, const kdl_sample *sample, doub
 /* ------------------------------------------------------------------------------------------ */
 /* Times                                                                                        */
 
+bool kdl_sample_is_waste(double ns, double reference_ns) {
+  return ns > waste_ns && ns > waste_factor * reference_ns;
+}
+
+/* A single launch that found everything cold, and was not slow: the next trial decides. */
+static bool was_look(const kdl_adaptive *adaptive, kdl_class_entry *entry, double ns,
+                     double reference) {
+  const uint64_t bit = (uint64_t)1 << entry->burst_variant;
+  if (adaptive->subject.is_host || entry->looked & bit ||
+      entry->race.variants[entry->burst_variant].count || kdl_sample_is_waste(ns, reference))
+    return false;
+  entry->looked |= bit;
+  return true;
+}
+
 /* The burst has ended. */
 static void add_trial(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   uint32_t number = entry->burst_variant;
+  double ns = median_of(entry->burst_ns, entry->burst_times);
   double reference = median_reference(entry, &entry->burst_exact);
   if (!(reference > 0))
     reference = kdl_reference_ns(entry);
   const kdl_race_variant *variant = &entry->race.variants[number];
-  if (!(reference > 0) || !(entry->burst_ns > 0) || number == entry->race.leader ||
-      variant->state != KDL_RACE_OPEN)
-    return; /* the leader has changed since */
+  if (!(reference > 0) || !(ns > 0) || number == entry->race.leader ||
+      variant->state != KDL_RACE_OPEN || was_look(adaptive, entry, ns, reference))
+    return; /* or the leader has changed since */
   ++entry->trials;
   const kdl_race_variant *leader = &entry->race.variants[entry->race.leader];
   if (!entry->unit) {
     entry->unit = adaptive->variants[entry->race.leader].id;
     entry->unit_ns = kdl_reference_ns(entry) / (leader->count ? kdl_race_score(leader, NULL) : 1);
   }
-  bool has_changed = kdl_race_add(&entry->race, number, entry->burst_ns / reference);
-  if (entry->unsaved[number] < KDL_RACE_SAMPLES)
-    ++entry->unsaved[number];
+  const uint32_t before = variant->count;
+  bool has_changed = kdl_race_add(&entry->race, number, ns / reference);
+  const uint32_t added = variant->count > before ? variant->count - before : 1;
+  const uint32_t unsaved = entry->unsaved[number] + added;
+  entry->unsaved[number] = (uint8_t)(unsaved < KDL_RACE_SAMPLES ? unsaved : KDL_RACE_SAMPLES);
   bool is_over = kdl_race_next(&entry->race) == KDL_RACE_NONE;
   if (has_changed || is_over)
     kdl_choices_publish(adaptive, entry, is_over);
@@ -85,20 +111,25 @@ static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, kdl_sample 
   }
   entry->explored_ns += (uint64_t)ns;
   /* So much slower is not for being cold: the other launches of the burst would be a waste. */
-  if (sample->is_warm && ns > waste_ns && ns > waste_factor * kdl_reference_ns(entry)) {
+  if (sample->is_warm && kdl_sample_is_waste(ns, kdl_reference_ns(entry))) {
     entry->burst_left = 0;
     sample->is_warm = false;
   }
-  if (!sample->is_warm && (!(entry->burst_ns > 0) || ns < entry->burst_ns))
-    entry->burst_ns = ns;
+  if (!sample->is_warm && entry->burst_times < KDL_BURST_COMPARED)
+    entry->burst_ns[entry->burst_times++] = ns;
   __atomic_fetch_or(&adaptive->tried, (uint64_t)1 << sample->variant, __ATOMIC_RELAXED);
-  if (sample->is_first)
-    kdl_stored_mark(adaptive, entry, KDL_TABLE_ENDED, sample->variant, NULL);
+}
+
+static void clear_mark(kdl_sample *sample) {
+  if (sample->mark)
+    kdl_mark_clear(sample->mark);
+  sample->mark = NULL;
 }
 
 static void release_sample(kdl_adaptive *adaptive, kdl_class_entry *entry, kdl_sample *sample) {
   sample->state = KDL_SAMPLE_FREE;
   --entry->pending;
+  clear_mark(sample);
   if (!sample->is_trial)
     return;
   --entry->burst_pending;
@@ -203,7 +234,9 @@ void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *q
   kdl_sample *sample = trial->sample;
   uint64_t now = kdl_adaptive_clock();
   if (sample->is_first) {
-    kdl_stored_mark(adaptive, trial->entry, KDL_TABLE_BEGUN, sample->variant, NULL);
+    kdl_marks_open(&adaptive->marks, adaptive->name, true);
+    sample->mark =
+        kdl_marks_set(&adaptive->marks, &trial->entry->key, adaptive->variants[sample->variant].id);
     sample->mark_ns = kdl_adaptive_clock() - now;
   }
   sample->began_ns = kdl_adaptive_clock();

@@ -5,9 +5,7 @@
 
 #include "support/system/environment.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -49,11 +47,6 @@ static void choose_unit(const kdl_adaptive *adaptive, kdl_class_entry *entry,
   entry->explored_ns += from->explored_ns;
 }
 
-static bool is_running(uint32_t process) {
-  return process == (uint32_t)getpid() || kill((pid_t)process, 0) == 0 || errno == EPERM;
-}
-
-/* A mark without an end: the variant's process ended in its first trial. */
 static void restore_variant(kdl_adaptive *adaptive, kdl_class_entry *entry,
                             const kdl_model_class *from, const kdl_model_variant *stored) {
   char reason[256];
@@ -64,10 +57,6 @@ static void restore_variant(kdl_adaptive *adaptive, kdl_class_entry *entry,
     kdl_race_restore(&entry->race, variant, (double)stored->samples[i]);
   if (stored->reason.data) {
     snprintf(reason, sizeof reason, "%.*s", (int)stored->reason.length, stored->reason.data);
-    kdl_choices_exclude(adaptive, entry, variant, reason, false);
-  } else if (stored->begun && !is_running(stored->begun)) {
-    snprintf(reason, sizeof reason, "process %" PRIu32 " ended during its first trial",
-             stored->begun);
     kdl_choices_exclude(adaptive, entry, variant, reason, false);
   }
 }
@@ -114,6 +103,8 @@ static void load_model(kdl_adaptive *adaptive, const kdl_model *model) {
   }
   for (kdl_class_entry *entry = atomic_load(&adaptive->classes); entry; entry = entry->next)
     settle(adaptive, entry);
+  for (kdl_class_entry *entry = atomic_load(&adaptive->classes); entry; entry = entry->next)
+    kdl_priors_set(adaptive, entry);
   if (model->damaged)
     kdl_debug(KDL_DEBUG_SELECT, "%s: %zu damaged lines are passed over, %zu are used",
               adaptive->name, model->damaged, model->lines);
@@ -137,33 +128,28 @@ static void out_samples(kdl_out *out, const kdl_adaptive *adaptive, const kdl_cl
   }
 }
 
-static void append_line(kdl_adaptive *adaptive, const char *content) {
+static bool append_line(kdl_adaptive *adaptive, const char *content) {
   char line[KDL_TABLE_LINE + 16];
   size_t size = kdl_table_seal(content, line, sizeof line);
   kdl_table_file other = {.fd = -1};
   bool is_mine = !atomic_exchange_explicit(&adaptive->is_file_busy, true, memory_order_acquire);
-  if (size)
-    kdl_table_append(is_mine ? &adaptive->file : &other, adaptive->name, adaptive->subject.identity,
-                     line, size);
+  bool done = size && kdl_table_append(is_mine ? &adaptive->file : &other, adaptive->name,
+                                       adaptive->subject.identity, line, size);
   if (is_mine)
     atomic_store_explicit(&adaptive->is_file_busy, false, memory_order_release);
   kdl_table_close(&other);
+  return done;
 }
 
-void kdl_stored_mark(kdl_adaptive *adaptive, const kdl_class_entry *entry, kdl_table_kind kind,
-                     uint32_t variant, const char *reason) {
+bool kdl_stored_exclude(kdl_adaptive *adaptive, const kdl_problem_class *key, uint64_t variant,
+                        const char *reason) {
   char content[512];
   kdl_out out = {content, sizeof content, 0};
-  out_class(&out, (char)kind, &entry->key);
-  kdl_out_format(&out, " %" PRIx64, adaptive->variants[variant].id);
-  if (kind == KDL_TABLE_EXCLUDED) {
-    kdl_out_format(&out, " %.300s", reason);
-    for (char *at = content; *at; ++at)
-      *at = *at == '\n' ? ' ' : *at;
-  } else {
-    kdl_out_format(&out, " %d", (int)getpid());
-  }
-  append_line(adaptive, content);
+  out_class(&out, KDL_TABLE_EXCLUDED, key);
+  kdl_out_format(&out, " %" PRIx64 " %.300s", variant, reason);
+  for (char *at = content; *at; ++at)
+    *at = *at == '\n' ? ' ' : *at;
+  return append_line(adaptive, content);
 }
 
 /* After a fork, the parent stores what it measured. */
@@ -253,9 +239,26 @@ static size_t copy_sections(const kdl_adaptive *adaptive, kdl_string text, char 
   return used;
 }
 
+/* The process of a mark ended in the first trial of a variant: by a crash, or because it was
+ * killed.
+ */
+static void exclude_marked(kdl_adaptive *adaptive) {
+  kdl_mark *mark;
+  kdl_marks_open(&adaptive->marks, adaptive->name, false);
+  for (size_t at = 0; (mark = kdl_marks_next(&adaptive->marks, &at));) {
+    kdl_problem_class key = {{mark->class_words[0], mark->class_words[1]}};
+    char reason[64];
+    snprintf(reason, sizeof reason, "process %" PRIu32 " ended during its first trial",
+             atomic_load(&mark->process));
+    if (kdl_stored_exclude(adaptive, &key, mark->variant, reason))
+      kdl_mark_clear(mark);
+  }
+}
+
 /* The lines that the library carries come first: those of this machine are newer. */
 void kdl_stored_load(kdl_adaptive *adaptive) {
   size_t size = 0;
+  exclude_marked(adaptive);
   char *own = kdl_table_read(adaptive->name, &size);
   kdl_string tuned = adaptive->subject.tuned;
   if (!tuned.data) {

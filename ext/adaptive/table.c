@@ -77,18 +77,11 @@ static kdl_string take_all(cursor *c) {
 
 static bool parse_content(const char *data, size_t size, kdl_table_line *out) {
   cursor c = {data + 1, data + size};
-  uint64_t process, unit_ns;
+  uint64_t unit_ns;
   *out = (kdl_table_line){.kind = (kdl_table_kind)data[0]};
   switch (data[0]) {
   case KDL_TABLE_HEADER:
     out->text = take_all(&c);
-    return true;
-  case KDL_TABLE_BEGUN:
-  case KDL_TABLE_ENDED:
-    if (!take_class(&c, &out->class_key) || !take_number(&c, 16, &out->variant) ||
-        !take_number(&c, 10, &process))
-      return false;
-    out->process = (uint32_t)process;
     return true;
   case KDL_TABLE_EXCLUDED:
     if (!take_class(&c, &out->class_key) || !take_number(&c, 16, &out->variant))

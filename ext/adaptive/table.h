@@ -25,8 +25,6 @@ enum {
 
 typedef enum kdl_table_kind {
   KDL_TABLE_TIMES = 'c',    /* what one process measured */
-  KDL_TABLE_BEGUN = 'b',    /* the first trial of a variant begins */
-  KDL_TABLE_ENDED = 'e',    /* it has ended */
   KDL_TABLE_EXCLUDED = 'x', /* the variant is not used for the class */
   KDL_TABLE_HEADER = 'h',   /* what the table is for */
 } kdl_table_kind;
@@ -34,8 +32,7 @@ typedef enum kdl_table_kind {
 typedef struct kdl_table_line {
   kdl_table_kind kind;
   kdl_problem_class class_key;
-  uint32_t process; /* begun and ended */
-  uint64_t variant; /* begun, ended and excluded: its identity */
+  uint64_t variant; /* excluded: its identity */
   kdl_string text;  /* excluded: the reason; header: identity */
   uint64_t unit;    /* times: identity of the variant whose time is the unit */
   double unit_ns;
@@ -73,6 +70,9 @@ void kdl_table_close(kdl_table_file *file);
  * it with a header. False where they were not stored: the cache is off, the disk is full, ... */
 bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identity,
                       const char *lines, size_t size);
+
+/* The file of the table's marks (marks.h), in the user's own folder; -1: it cannot be opened. */
+int kdl_table_open_marks(const char *name, bool creates);
 
 /* Replaces the user's own file. */
 bool kdl_table_replace(const char *name, const char *lines, size_t size);

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char subfolder[] = "choices";
+static const char subfolder[] = "choices", marks_suffix[] = ".marks";
 enum { folder_room = PATH_MAX + 16, file_room = KDL_TABLE_NAME + 16 };
 
 static void subfolder_of(const kdl_cache_settings *settings, char out[folder_room]) {
@@ -81,7 +81,8 @@ static void read_machines(int folder, const char *name, buffer *to) {
   if (!listing && copy >= 0)
     close(copy);
   for (struct dirent *entry; listing && (entry = readdir(listing));) {
-    if (kdl_starts_with(entry->d_name, name))
+    if (kdl_starts_with(entry->d_name, name) &&
+        !kdl_text_has_suffix(kdl_text_of(entry->d_name), kdl_text_of(marks_suffix)))
       read_file(folder, KDL_CACHE_LOWER, entry->d_name, to);
   }
   if (listing)
@@ -174,6 +175,23 @@ static int open_in(const kdl_cache_settings *settings, const char *name) {
   return fd;
 }
 
+int kdl_table_open_marks(const char *name, bool creates) {
+  kdl_cache_settings own;
+  char path[folder_room], file[file_room];
+  if (kdl_cache_settings_read(&own) != KDL_OK || own.mode != KDL_CACHE_ON)
+    return -1;
+  subfolder_of(&own, path);
+  snprintf(file, sizeof file, "%s%s", name, marks_suffix);
+  int folder =
+      creates ? kdl_cache_folder_make(path, own.sharing) : kdl_cache_folder_open(path, own.sharing);
+  int fd = folder < 0 ? -1
+                      : openat(folder, file,
+                               O_RDWR | O_NOFOLLOW | O_CLOEXEC | (creates ? O_CREAT : 0), 0600);
+  if (folder >= 0)
+    close(folder);
+  return fd;
+}
+
 static void log_failure(const char *name) {
   kdl_debug(KDL_DEBUG_SELECT, "%s: measured times were not stored: %s", name,
             errno ? strerror(errno) : "the table is full");
@@ -240,6 +258,11 @@ static int select_tables(const struct dirent *entry) {
   return is_table(entry->d_name);
 }
 
+static int select_all(const struct dirent *entry) {
+  return is_table(entry->d_name) ||
+         kdl_text_has_suffix(kdl_text_of(entry->d_name), kdl_text_of(marks_suffix));
+}
+
 kdl_status kdl_table_each(const char *path, kdl_table_visit *visit, void *user) {
   struct dirent **names = NULL;
   int folder = kdl_cache_folder_open(path, KDL_CACHE_PRIVATE);
@@ -270,11 +293,11 @@ kdl_status kdl_table_clear(size_t *out_files, uint64_t *out_bytes) {
   int folder = kdl_cache_folder_open(path, KDL_CACHE_PRIVATE);
   if (folder < 0)
     return kdl_error_status() == KDL_NO_MATCH ? KDL_OK : kdl_error_status();
-  int count = scandirat(folder, ".", &names, select_tables, compare_names);
+  int count = scandirat(folder, ".", &names, select_all, compare_names);
   for (int i = 0; i < count; ++i) {
     struct stat info;
     if (fstatat(folder, names[i]->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-        unlinkat(folder, names[i]->d_name, 0) == 0) {
+        unlinkat(folder, names[i]->d_name, 0) == 0 && is_table(names[i]->d_name)) {
       ++*out_files;
       *out_bytes += (uint64_t)info.st_size;
     }

@@ -9,10 +9,8 @@
 #include "support/base/error.h"
 #include "tools/common/memory.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,17 +81,15 @@ static void decide(const report *in, const kdl_model *model, const kdl_model_cla
       kdl_race_restore(&out->race, (uint32_t)at, (double)times->variants[i].samples[k]);
   }
   for (size_t i = 0; i < model->count; ++i) {
-    const kdl_model_class *marks = &model->classes[i];
-    if (marks->unit || memcmp(&marks->key, &times->key, sizeof marks->key) != 0)
+    const kdl_model_class *excluded = &model->classes[i];
+    if (excluded->unit || memcmp(&excluded->key, &times->key, sizeof excluded->key) != 0)
       continue;
-    for (size_t k = 0; k < marks->count; ++k) {
-      const kdl_model_variant *mark = &marks->variants[k];
-      size_t at = find_id(in, mark->id);
-      bool has_died = mark->begun && kill((pid_t)mark->begun, 0) != 0 && errno == ESRCH;
-      if (at == in->count || (!mark->reason.data && !has_died))
+    for (size_t k = 0; k < excluded->count; ++k) {
+      const kdl_model_variant *variant = &excluded->variants[k];
+      size_t at = find_id(in, variant->id);
+      if (at == in->count || !variant->reason.data)
         continue;
-      out->reasons[at] =
-          mark->reason.data ? mark->reason : KDL_TEXT("a process ended during its first trial");
+      out->reasons[at] = variant->reason;
       kdl_race_exclude(&out->race, (uint32_t)at);
     }
   }

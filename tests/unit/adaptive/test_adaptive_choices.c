@@ -14,6 +14,15 @@ static void learn(test_kernel *kernel, uint32_t n, size_t most) {
     launch(kernel, n);
 }
 
+static void learn_and_close(uint32_t n) {
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, 8);
+  learn(&kernel, n, 30000);
+  assert_true(is_decided(&kernel, n));
+  close_kernel(&kernel);
+}
+
 /* Never more than 1 % at any time, and no trial before one fits. */
 static void exploration_stays_in_its_budget(void **state) {
   (void)state;
@@ -128,6 +137,29 @@ static void without_trials_what_is_known_decides(void **state) {
   unsetenv("KDL_EXPLORE");
 }
 
+/* A class begins with what classes that are alike have shown: the fastest there leads, and one
+ * trial of a variant that was slow there is enough. The next process decides the same. */
+static void classes_learn_from_alike_ones(void **state) {
+  (void)state;
+  use_empty_cache();
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, 8);
+  learn(&kernel, 512, 30000);
+  uint32_t first = entry_of(&kernel, 512)->trials;
+  assert_true(kernel.us[launch(&kernel, 640)] <= 96); /* from the first launch on */
+  learn(&kernel, 640, 30000);
+  print_message("%u trials in the first class, %u in the second\n", first,
+                entry_of(&kernel, 640)->trials);
+  assert_true(entry_of(&kernel, 640)->trials < first);
+  assert_true(kernel.us[launch(&kernel, 640)] <= 100);
+  close_kernel(&kernel);
+  open_kernel(&kernel, 8);
+  assert_true(is_decided(&kernel, 512));
+  assert_true(is_decided(&kernel, 640));
+  close_kernel(&kernel);
+}
+
 static void the_number_of_trials_is_bounded(void **state) {
   (void)state;
   use_empty_cache();
@@ -239,6 +271,39 @@ static void a_variant_that_ends_the_process_is_excluded(void **state) {
   close_kernel(&kernel);
 }
 
+/* Marks are free again after trials; one of a process that is gone is found once, and one that it
+ * had not finished is passed over. */
+static void marks_outlive_their_process(void **state) {
+  (void)state;
+  use_empty_cache();
+  learn_and_close(512);
+  char name[KDL_TABLE_NAME];
+  kdl_table_name((kdl_string){"kernel=mark device=host", 23}, name);
+  kdl_marks marks = {NULL, false};
+  kdl_marks_open(&marks, name, false);
+  assert_non_null(marks.slots);
+  for (size_t i = 0; i < KDL_MARKS; ++i)
+    assert_int_equal(marks.slots[i].process, 0);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    kdl_marks_set(&marks, &(kdl_problem_class){{1, 2}}, 3);
+    kdl_marks_set(&marks, &(kdl_problem_class){{4, 5}}, 6);
+    marks.slots[0].variant = 7; /* not what was checked */
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  kdl_mark *own = kdl_marks_set(&marks, &(kdl_problem_class){{8, 9}}, 10);
+  size_t at = 0;
+  const kdl_mark *left = kdl_marks_next(&marks, &at);
+  assert_non_null(left);
+  assert_int_equal(left->variant, 6);
+  assert_null(kdl_marks_next(&marks, &at));
+  assert_int_equal(marks.slots[0].process, 0);
+  kdl_mark_clear(own);
+  kdl_marks_close(&marks);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Events                                                                                       */
 
@@ -330,6 +395,23 @@ static void devices_are_measured_by_events(void **state) {
   unsetenv("KDL_EXPLORE");
 }
 
+/* A device has got all launches of a trial before the time of the first one is known. */
+static void slow_variants_get_two_launches_on_a_device(void **state) {
+  (void)state;
+  use_empty_cache();
+  kdl_adaptive_variant variants[3];
+  test_kernel kernel = {.us = {30, 900, 20}};
+  fill_variants(variants, 3);
+  device_free_at = fake_ns;
+  kernel.adaptive = open_variants(variants, 3, &fake_table);
+  for (size_t i = 0; i < 200000 && !is_decided(&kernel, 512); ++i)
+    ++kernel.launches[enqueue(&kernel, 512)];
+  assert_true(is_decided(&kernel, 512));
+  assert_int_equal(kernel.launches[1], 2);
+  assert_int_equal(enqueue(&kernel, 512), 2);
+  close_kernel(&kernel);
+}
+
 /* The device never passes the second event of the trial. */
 static void a_hanging_trial_is_excluded(void **state) {
   (void)state;
@@ -372,15 +454,6 @@ static void table_path(char path[600]) {
   char name[KDL_TABLE_NAME];
   kdl_table_name((kdl_string){"kernel=mark device=host", 23}, name);
   snprintf(path, 600, "%s/choices/%s", test_cache, name);
-}
-
-static void learn_and_close(uint32_t n) {
-  test_kernel kernel = {.launches = {0}};
-  memcpy(kernel.us, times_us, sizeof times_us);
-  open_kernel(&kernel, 8);
-  learn(&kernel, n, 30000);
-  assert_true(is_decided(&kernel, n));
-  close_kernel(&kernel);
 }
 
 static bool knows(uint32_t n) {
@@ -583,11 +656,14 @@ int main(void) {
       cmocka_unit_test(short_processes_learn_together),
       cmocka_unit_test(adding_a_variant_adds_its_trials_alone),
       cmocka_unit_test(without_trials_what_is_known_decides),
+      cmocka_unit_test(classes_learn_from_alike_ones),
       cmocka_unit_test(the_number_of_trials_is_bounded),
       cmocka_unit_test(clocks_that_jump_change_no_choice),
       cmocka_unit_test(a_failing_variant_is_excluded),
       cmocka_unit_test(a_variant_that_ends_the_process_is_excluded),
+      cmocka_unit_test(marks_outlive_their_process),
       cmocka_unit_test(devices_are_measured_by_events),
+      cmocka_unit_test(slow_variants_get_two_launches_on_a_device),
       cmocka_unit_test(a_hanging_trial_is_excluded),
       cmocka_unit_test(damaged_lines_are_passed_over),
       cmocka_unit_test(other_images_are_not_known),

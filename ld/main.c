@@ -5,6 +5,7 @@
 #include "ld/confine/worker.h"
 #include "ld/emit/emit.h"
 #include "ld/groups_command.h"
+#include "ld/linker/fold.h"
 #include "ld/portable/command.h"
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
@@ -100,6 +101,7 @@ static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output 
   KDL_TRY(ld_target_finish(&linker->target, linker->request));
   ld_stages_end(&linker->stages, LD_STAGE_START);
   ld_target_apply(&linker->target, linker->module);
+  KDL_TRY(ld_fold(linker));
   KDL_TRY(ld_emit_optimise(linker));
   if (linker->is_portable)
     KDL_TRY(linker->target.family == KDL_FAMILY_SPIRV ? ld_spirv_finish(linker)
@@ -244,6 +246,8 @@ static const cli_option options[] = {
     {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant"},
     {"unused-constants", 0, CLI_ONCE, "error|ignore",
      "what to do with values that are not asked for"},
+    {"fold", 0, CLI_MANY, "VALUE",
+     "a value of all launches: block=XxYxZ, NUMBER=0xBITS of an argument, or NUMBER=alignBYTES"},
     {"emit", 0, CLI_ONCE, "KIND", "image (the default), ir, bitcode, asm, or choice: the report"},
     {"output", 'o', CLI_ONCE, "FILE", "where to write"},
     {"report", 0, CLI_ONCE, "FILE", "where to write what was done, as JSON"},

@@ -21,11 +21,13 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The command line                                                                             */
 
+/* A line "const NAME=VALUE" or "fold VALUE" is the option of its first word. */
 static void add_constants(kdl_string_list *options, const char *constants) {
   while (constants && *constants) {
     size_t length = strcspn(constants, "\n");
-    size_t word = strlen("const ");
-    kdl_string_list_append_format(options, "--const=%.*s", (int)(length - word), constants + word);
+    size_t word = strcspn(constants, " ");
+    kdl_string_list_append_format(options, "--%.*s=%.*s", (int)word, constants,
+                                  (int)(length - word - 1), constants + word + 1);
     constants += length + 1;
   }
 }
@@ -99,6 +101,9 @@ static kdl_status fail_linker_run(const kdl_link_key *key, const kdl_linker_call
     code = ETIMEDOUT;
     snprintf(how, sizeof how, "was stopped after %" PRId64 " s (KDL_LD_TIMEOUT)",
              call->limits.milliseconds / 1000);
+  } else if (outcome->end == KDL_SUBPROCESS_CANCELLED) {
+    status = KDL_IO;
+    snprintf(how, sizeof how, "was cancelled");
   } else if (outcome->end == KDL_SUBPROCESS_KILLED) {
     snprintf(how, sizeof how, "died of signal %d (%s)", outcome->code, strsignal(outcome->code));
   } else if (outcome->end == KDL_SUBPROCESS_UNKNOWN) {

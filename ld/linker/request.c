@@ -95,7 +95,8 @@ kdl_status ld_request_read(const cli_args *args, kdl_arena *arena, ld_request *o
                           .report = cli_args_value(args, "report"),
                           .kernels = collect_option_values(args, arena, "kernel"),
                           .libraries = collect_option_values(args, arena, "ukernels"),
-                          .constants = collect_option_values(args, arena, "const")};
+                          .constants = collect_option_values(args, arena, "const"),
+                          .folds = collect_option_values(args, arena, "fold")};
   KDL_TRY(check_protocol(cli_args_value(args, "protocol")));
   KDL_TRY(read_emit(cli_args_value(args, "emit"), &request->emit));
   KDL_TRY(read_unused(cli_args_value(args, "unused-constants"), &request->ignores_unused));

@@ -32,6 +32,7 @@ typedef struct ld_request {
   kdl_string_list kernels;                          /* empty: all of the caller's */
   kdl_string_list libraries;
   kdl_string_list constants; /* NAME=VALUE each; the '=' was checked */
+  kdl_string_list folds;     /* values of a launch: ld/linker/fold.h */
   bool has_builtin;
   bool is_checked;     /* signatures are not checked: the caller did */
   bool ignores_unused; /* ignores constants that nothing declares */

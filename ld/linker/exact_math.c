@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ld/linker/exact_math.h"
+
+#include "lib/inspect/ukernel_passes.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+
+#include <string.h>
+
+/* Those whose results are rounded correctly, as sqrt and fma, are not listed: LLVM's are the
+ * device's. */
+static const char *const inexact[] = {
+    "acos",     "acosh", "asin",  "asinh", "atan",   "atan2", "atanh",  "cbrt",  "cos",
+    "cosh",     "erf",   "erfc",  "exp",   "exp10",  "exp2",  "expm1",  "hypot", "lgamma",
+    "log",      "log10", "log1p", "log2",  "pow",    "powi",  "remquo", "sin",   "sincos",
+    "sincospi", "sinh",  "tan",   "tanh",  "tgamma", "cospi", "sinpi",  "tanpi"};
+
+/* Instructions of AMD's GPUs with an error that LLVM evaluates without it. */
+static const char *const approximate[] = {"cos", "div.fixup", "div.fmas", "exp2", "log",
+                                          "rcp", "rsq",       "sin",      "sqrt", "tanh"};
+
+static bool is_listed(kdl_string name, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (kdl_text_is(name, list[i]))
+      return true;
+  }
+  return false;
+}
+
+/* "llvm.exp.v4f32" and "expf": exp */
+static bool is_inexact(kdl_string name) {
+  const size_t count = sizeof inexact / sizeof *inexact;
+  if (kdl_text_starts(name, "llvm.")) {
+    name = kdl_text_substr(name, strlen("llvm."));
+    const char *dot = memchr(name.data, '.', name.length);
+    return is_listed((kdl_string){name.data, dot ? (size_t)(dot - name.data) : name.length},
+                     inexact, count);
+  }
+  if (is_listed(name, inexact, count))
+    return true;
+  char last = name.length ? name.data[name.length - 1] : 0;
+  return (last == 'f' || last == 'l') &&
+         is_listed((kdl_string){name.data, name.length - 1}, inexact, count);
+}
+
+static bool is_approximate(kdl_string name) {
+  if (!kdl_text_starts(name, "llvm.amdgcn."))
+    return false;
+  name = kdl_text_substr(name, strlen("llvm.amdgcn."));
+  for (size_t i = 0; i < sizeof approximate / sizeof *approximate; ++i) {
+    size_t length = strlen(approximate[i]);
+    if (kdl_text_starts(name, approximate[i]) &&
+        (name.length == length || name.data[length] == '.'))
+      return true;
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Multiply-add                                                                                 */
+
+/* LLVM folds it with one rounding. The CPUs that kdl-ld compiles for have an instruction of one
+ * rounding, except x86-64 before v3. */
+static bool rounds_twice(const ld_target *target) {
+  if (target->family != KDL_FAMILY_X86_64)
+    return false;
+  static const char feature[] = "+fma";
+  for (const char *at = target->features; (at = strstr(at, feature)); at += sizeof feature - 1) {
+    char next = at[sizeof feature - 1];
+    if (!next || next == ',')
+      return false;
+  }
+  return true;
+}
+
+static void split_multiply_add(LLVMValueRef call) {
+  LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(call)));
+  LLVMPositionBuilderBefore(builder, call);
+  LLVMValueRef product =
+      LLVMBuildFMul(builder, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), "");
+  LLVMReplaceAllUsesWith(call, LLVMBuildFAdd(builder, product, LLVMGetOperand(call, 2), ""));
+  LLVMInstructionEraseFromParent(call);
+  LLVMDisposeBuilder(builder);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static kdl_status fail_inexact(const ld_linker *linker, LLVMValueRef function, const char *what) {
+  return kdl_fail(KDL_UNSUPPORTED, "%s: '%.128s' has %s, so that constants may change its results",
+                  linker->request->caller, ld_value_name(function).data, what);
+}
+
+/* Literals let LLVM evaluate or replace calls in the kernel without constants too. What is left
+ * after its passes is what the device computes. */
+static bool has_inexact_calls(const ld_linker *linker) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
+    if (LLVMGetFirstUse(f) && is_inexact(ld_value_name(f)))
+      return true;
+  }
+  return false;
+}
+
+static kdl_status keep_call(const ld_linker *linker, LLVMValueRef function, LLVMValueRef call) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  if (!callee || LLVMGetValueKind(callee) != LLVMFunctionValueKind)
+    return KDL_OK;
+  kdl_string name = ld_value_name(callee);
+  if (is_approximate(name))
+    return fail_inexact(linker, function, name.data);
+  if (is_inexact(name))
+    LLVMAddCallSiteAttribute(
+        call, LD_FUNCTION_ATTRIBUTES,
+        LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(call)),
+                                LLVMGetEnumAttributeKindForName("nobuiltin", 9), 0));
+  else if (kdl_text_starts(name, "llvm.fmuladd.") && rounds_twice(&linker->target))
+    split_multiply_add(call);
+  return KDL_OK;
+}
+
+static kdl_status keep_instruction(const ld_linker *linker, LLVMValueRef function,
+                                   LLVMValueRef instruction, unsigned accuracy) {
+  if (LLVMCanValueUseFastMathFlags(instruction) && LLVMGetFastMathFlags(instruction))
+    return fail_inexact(linker, function, "fast-math flags");
+  if (LLVMGetMetadata(instruction, accuracy))
+    return fail_inexact(linker, function, "operations with a permitted error");
+  return LLVMIsACallInst(instruction) ? keep_call(linker, function, instruction) : KDL_OK;
+}
+
+kdl_status ld_exact_math_keep(const ld_linker *linker) {
+  LLVMContextRef context = LLVMGetModuleContext(linker->module);
+  if (has_inexact_calls(linker))
+    KDL_TRY(ld_module_run_passes(linker->module, linker->target.machine,
+                                 KDL_UKERNEL_INLINE_PASSES "," KDL_UKERNEL_OPTIMISE_PASSES,
+                                 linker->request->caller));
+  unsigned accuracy = LLVMGetMDKindIDInContext(context, "fpmath", 6);
+  for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+      LLVMValueRef next;
+      for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = next) {
+        next = LLVMGetNextInstruction(i);
+        KDL_TRY(keep_instruction(linker, f, i, accuracy));
+      }
+    }
+  }
+  return KDL_OK;
+}

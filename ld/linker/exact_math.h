@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Keeps LLVM from computing with constants what the device computes with other roundings:
+ *
+ *   - functions of math whose result is not the nearest number (exp, pow, ...) are not evaluated,
+ *     and not replaced by others, as pow(x, 2) by x * x;
+ *   - a multiply-add that may round once or twice is made the one that the device has.
+ *
+ * Fails where code allows LLVM to choose the roundings (fast-math), or has instructions that LLVM
+ * evaluates more exactly than the device.
+ */
+#ifndef KDL_LD_EXACT_MATH_H
+#define KDL_LD_EXACT_MATH_H
+
+#include "ld/linker/linker.h"
+
+kdl_status ld_exact_math_keep(const ld_linker *linker);
+
+#endif

@@ -23,6 +23,17 @@ enum {
   patience_ms = 5 * 1000 /* for the kernel to end a killed process */
 };
 
+static _Thread_local int cancel_fd = -1;
+
+void kdl_subprocess_cancel_on(int fd) {
+  cancel_fd = fd;
+}
+
+bool kdl_subprocess_is_cancelled(void) {
+  struct pollfd from = {.fd = cancel_fd, .events = POLLIN};
+  return cancel_fd >= 0 && poll(&from, 1, 0) > 0;
+}
+
 static int64_t monotonic_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -96,10 +107,12 @@ static int open_pidfd(pid_t child) {
 /* Waits until there is text on standard error, the child ends, or the time is over. -1: not
  * open. */
 static void poll_child(int words, int ending, int64_t milliseconds) {
-  struct pollfd from[] = {{.fd = words, .events = POLLIN}, {.fd = ending, .events = POLLIN}};
+  struct pollfd from[] = {{.fd = words, .events = POLLIN},
+                          {.fd = ending, .events = POLLIN},
+                          {.fd = cancel_fd, .events = POLLIN}};
   if (ending < 0 && milliseconds > step_ms)
     milliseconds = step_ms;
-  poll(from, 2, milliseconds < INT_MAX ? (int)milliseconds : INT_MAX);
+  poll(from, 3, milliseconds < INT_MAX ? (int)milliseconds : INT_MAX);
 }
 
 /* Waits until the child ends or its time is over. */
@@ -110,6 +123,10 @@ static void watch_child(pid_t child, int ending, int words, int64_t until,
     int64_t left = until - monotonic_ms();
     if (left <= 0) {
       outcome->end = KDL_SUBPROCESS_OVERRAN;
+      return;
+    }
+    if (kdl_subprocess_is_cancelled()) {
+      outcome->end = KDL_SUBPROCESS_CANCELLED;
       return;
     }
     poll_child(is_open ? words : -1, ending, left);

@@ -25,9 +25,10 @@ typedef struct kdl_subprocess {
 
 typedef enum kdl_subprocess_end {
   KDL_SUBPROCESS_EXITED,
-  KDL_SUBPROCESS_KILLED,  /* by a signal that we did not send */
-  KDL_SUBPROCESS_OVERRAN, /* its time */
-  KDL_SUBPROCESS_UNKNOWN, /* the caller ignores SIGCHLD, or reaps children that are not its own */
+  KDL_SUBPROCESS_KILLED,    /* by a signal that we did not send */
+  KDL_SUBPROCESS_OVERRAN,   /* its time */
+  KDL_SUBPROCESS_CANCELLED, /* kdl_subprocess_cancel_on */
+  KDL_SUBPROCESS_UNKNOWN,   /* the caller ignores SIGCHLD, or reaps children that are not its own */
 } kdl_subprocess_end;
 
 typedef struct kdl_subprocess_outcome {
@@ -36,6 +37,11 @@ typedef struct kdl_subprocess_outcome {
   size_t used;
   char words[8192]; /* the beginning of its standard error, with a NUL */
 } kdl_subprocess_outcome;
+
+/* Programs that this thread runs are killed as soon as the descriptor can be read; -1: never. Other
+ * long waits of the thread end early too, if they call kdl_subprocess_is_cancelled. */
+void kdl_subprocess_cancel_on(int fd);
+bool kdl_subprocess_is_cancelled(void);
 
 /* Returns when the program has ended. Fails where it cannot be started. */
 kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,

@@ -2,6 +2,7 @@
 #include "ext/jit/cache/claim.h"
 
 #include "ext/jit/cache/store.h"
+#include "support/system/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ static bool lock_file(int fd, int64_t milliseconds, bool *out_waited) {
   for (int64_t left = milliseconds; flock(fd, LOCK_EX | LOCK_NB) != 0; left -= step) {
     if (errno != EWOULDBLOCK && errno != EINTR)
       return false;
-    if (left <= 0)
+    if (left <= 0 || kdl_subprocess_is_cancelled())
       return false;
     *out_waited = true;
     nanosleep(&(struct timespec){.tv_nsec = (long)step * 1000000}, NULL);

@@ -3,6 +3,7 @@
 
 #include "ext/jit/cache/store.h"
 #include "support/system/file.h"
+#include "support/system/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +116,7 @@ static bool wait_for_lease(int folder, int64_t lease_ms, int64_t milliseconds,
       memcpy(seen, token, sizeof seen);
       since = now;
     }
-    if (now - begin >= milliseconds)
+    if (now - begin >= milliseconds || kdl_subprocess_is_cancelled())
       return false;
     if (now - since >= lease_ms || holder_has_exited(token, lease->token))
       unlinkat(folder, lease->name, 0);

@@ -159,6 +159,22 @@ static void how_a_subprocess_ends(void **state) {
   assert_int_equal(outcome.code, 3);
 }
 
+static void a_subprocess_is_cancelled(void **state) {
+  (void)state;
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  kdl_subprocess_cancel_on(ends[0]);
+  assert_false(kdl_subprocess_is_cancelled());
+  assert_int_equal(run_line("exit 7", 20000).end, KDL_SUBPROCESS_EXITED);
+  assert_int_equal(write(ends[1], "", 1), 1);
+  assert_true(kdl_subprocess_is_cancelled());
+  assert_int_equal(run_line("sleep 20", 20000).end, KDL_SUBPROCESS_CANCELLED);
+  kdl_subprocess_cancel_on(-1);
+  assert_int_equal(run_line("exit 7", 20000).end, KDL_SUBPROCESS_EXITED);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 /* One that is started after the byte has come has the limits that its parent was given. */
 static void a_byte_comes_when_the_limits_are_set(void **state) {
   (void)state;
@@ -205,6 +221,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_started),
       cmocka_unit_test(limit_of_a_file),
       cmocka_unit_test(how_a_subprocess_ends),
+      cmocka_unit_test(a_subprocess_is_cancelled),
       cmocka_unit_test(a_byte_comes_when_the_limits_are_set),
       cmocka_unit_test(waiting_wakes_for_what_happens_only),
   };

@@ -129,13 +129,21 @@ static bool has_param(const cc_kernel *kernel, kdl_string name) {
   return false;
 }
 
-/* Whether the field is for the kernel: a shape is for kernels that have all its parameters. */
+/* Whether the value of the field names parameters. */
+static bool names_params(const char *field) {
+  return kdl_starts_with(field, "shape=") || kdl_starts_with(field, "specialize=");
+}
+
+/* Whether the field is for the kernel: one that names parameters is for kernels that have all of
+ * them; the block is the launch's. */
 static bool has_field(const cc_kernel *kernel, const char *field) {
-  if (!kdl_starts_with(field, "shape="))
+  if (!names_params(field))
     return true;
-  for (const char *at = field + strlen("shape="); *at;) {
+  for (const char *at = strchr(field, '=') + 1; *at;) {
     size_t length = strcspn(at, " ");
-    if (length && !has_param(kernel, (kdl_string){at, length}))
+    kdl_string name = {at, length};
+    bool is_block = kdl_text_is(name, "block") && kdl_starts_with(field, "specialize=");
+    if (length && !is_block && !has_param(kernel, name))
       return false;
     at += length + strspn(at + length, " ");
   }
@@ -153,8 +161,7 @@ static const char *format_kernel_value(kdl_arena *arena, const cc_kernel *kernel
     room += strlen(kernel->params[i].name) + 2;
   for (size_t i = 0; i < job->plan->field_count; ++i) {
     room += strlen(job->plan->fields[i]) + 2;
-    has_names |=
-        kdl_starts_with(job->plan->fields[i], "shape=") && has_field(kernel, job->plan->fields[i]);
+    has_names |= names_params(job->plan->fields[i]) && has_field(kernel, job->plan->fields[i]);
   }
   room += when ? strlen(when) : 0;
   char *text = xarena_alloc(arena, room);

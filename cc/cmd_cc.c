@@ -50,7 +50,7 @@ static void parse_flags(cc_invocation *c) {
 
 /* --field=shape=m,n,k: lists are written with spaces, because metadata has no commas. */
 static kdl_status parse_fields(cc_invocation *c) {
-  static const char *const known[] = {"shape", "effects", "trial", "numerics"};
+  static const char *const known[] = {"shape", "effects", "trial", "numerics", "specialize"};
   const char **fields = xarena_alloc(&c->arena, (c->args->setting_count + 1) * sizeof *fields);
   size_t cursor = 0;
   for (const char *text; (text = cli_args_next(c->args, "field", &cursor));) {
@@ -58,7 +58,7 @@ static kdl_status parse_fields(cc_invocation *c) {
     if (!text[name.length] || !KDL_TEXT_AMONG(name, known))
       return kdl_fail(KDL_BAD_CALL,
                       "--field: bad value '%s': use shape=PARAMETERS, effects=idempotent, add or "
-                      "atomic, trial=safe, or numerics=exact",
+                      "atomic, trial=safe, numerics=exact, or specialize=PARAMETERS",
                       text);
     size_t size = strlen(text) + 1;
     char *copy = xarena_alloc(&c->arena, size);

@@ -33,7 +33,8 @@ const cli_command cli_command_cc = {
              "macros"},
             {"field", 0, CLI_MANY, "FIELD=VALUE",
              "a field of each kernel's metadata, for the policy adaptive: shape=m,n,k, for kernels "
-             "with parameters of those names, effects=idempotent, trial=safe, numerics=exact"},
+             "with parameters of those names, effects=idempotent, trial=safe, numerics=exact; or "
+             "specialize=n,alpha,block: values that become constants when they repeat"},
             {"language", 'x', CLI_ONCE, "LANG",
              "c, c++, cl, cuda or hip; default: by the files' suffixes"},
             {"optimize", 'O', CLI_MANY, "LEVEL",

@@ -14,7 +14,8 @@ struct kdl_kernel_key;
 /* The text of the field `when`; `data` is NULL where the key has none. */
 kdl_string kdl_kernel_condition(const struct kdl_kernel_key *key);
 
-/* The text of the fields `shape` and `effects`, likewise. */
+/* The text of the fields `shape`, `specialize` and `effects`, likewise. */
+kdl_string kdl_kernel_specialize(const struct kdl_kernel_key *key);
 kdl_string kdl_kernel_shape(const struct kdl_kernel_key *key);
 kdl_string kdl_kernel_effects(const struct kdl_kernel_key *key);
 

@@ -70,6 +70,7 @@ typedef enum kdl_kernel_field {
   KDL_KERNEL_EFFECTS,    /* idempotent: launching it twice gives what one launch gives       */
   KDL_KERNEL_TRIAL,      /* safe: its variants may be tried in launches of the program       */
   KDL_KERNEL_NUMERICS,   /* exact: same bits as the other variants that declare it           */
+  KDL_KERNEL_SPECIALIZE, /* parameters whose values may become constants when they repeat    */
   KDL_KERNEL_FIELD_COUNT,
 } kdl_kernel_field;
 

@@ -40,6 +40,10 @@ kdl_string kdl_kernel_shape(const kdl_kernel_key *key) {
   return find_field(key, KDL_KERNEL_SHAPE, "shape");
 }
 
+kdl_string kdl_kernel_specialize(const kdl_kernel_key *key) {
+  return find_field(key, KDL_KERNEL_SPECIALIZE, "specialize");
+}
+
 kdl_string kdl_kernel_effects(const kdl_kernel_key *key) {
   return find_field(key, KDL_KERNEL_EFFECTS, "effects");
 }

@@ -2,6 +2,7 @@
 #include "lib/target/kernel_key.h"
 
 #include "lib/target/condition.h"
+#include "lib/target/fold_list.h"
 
 static const struct {
   kdl_string name;
@@ -28,6 +29,7 @@ static const struct {
     [KDL_KERNEL_EFFECTS] = {KDL_TEXT_ROW("effects"), "idempotent, add or atomic"},
     [KDL_KERNEL_TRIAL] = {KDL_TEXT_ROW("trial"), "safe"},
     [KDL_KERNEL_NUMERICS] = {KDL_TEXT_ROW("numerics"), "exact"},
+    [KDL_KERNEL_SPECIALIZE] = {KDL_TEXT_ROW("specialize"), KDL_FOLD_GRAMMAR},
 };
 
 static const char field_grammar[] = "name=value; fields are separated by ';'";
@@ -273,7 +275,8 @@ static bool read_field_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *
     return read_word(c, (const char *const[]){"safe", NULL});
   case KDL_KERNEL_NUMERICS:
     return read_word(c, (const char *const[]){"exact", NULL});
-  case KDL_KERNEL_SHAPE: /* these two are checked once the other fields are known */
+  case KDL_KERNEL_SHAPE: /* these are checked once the other fields are known */
+  case KDL_KERNEL_SPECIALIZE:
   case KDL_KERNEL_WHEN:
     c->at = c->end;
     return true;
@@ -336,6 +339,9 @@ bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error
     return false;
   kdl_shape shape;
   if (kdl_kernel_has(&key, KDL_KERNEL_SHAPE) && !kdl_shape_compile(&key, &shape, out_error))
+    return false;
+  kdl_fold_list folds;
+  if (kdl_kernel_has(&key, KDL_KERNEL_SPECIALIZE) && !kdl_fold_list_read(&key, &folds, out_error))
     return false;
   *out_key = key;
   return true;

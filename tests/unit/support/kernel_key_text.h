@@ -46,6 +46,7 @@ static inline void out_kernel_key(kdl_out *out, const kdl_kernel_key *key) {
       [KDL_KERNEL_EFFECTS] = {"", NULL, 0},
       [KDL_KERNEL_TRIAL] = {"", NULL, 0},
       [KDL_KERNEL_NUMERICS] = {"", NULL, 0},
+      [KDL_KERNEL_SPECIALIZE] = {"", NULL, 0},
   };
   const char *join = "";
   for (size_t i = 0; i < KDL_KERNEL_FIELD_COUNT; ++i) {

@@ -38,7 +38,8 @@ static void all_fields(void **state) {
   kdl_kernel_key key =
       parse("sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1; tile=256x4x1; shared=49152; hidden=2; "
             "coop=1; cluster=2x1x1; subgroup=32; min_memory=4GiB; rev=3; const=1 2; names=a x y n; "
-            "when=n<=16 & items.x>0; shape=n; effects=add; trial=safe; numerics=exact");
+            "when=n<=16 & items.x>0; shape=n; effects=add; trial=safe; numerics=exact; "
+            "specialize=n a x block");
   assert_int_equal(key.present, (1 << KDL_KERNEL_FIELD_COUNT) - 1);
   assert_int_equal(key.param_count, 4);
   assert_int_equal(key.block[0], 256);

@@ -61,9 +61,11 @@ typedef struct kdl_link_task {
   kdl_library *lib;
   uint32_t image;
   kdl_device *device;
-  size_t route;          /* of the device */
-  const char *kernel;    /* the only one to keep; NULL: all */
-  const char *constants; /* the text of print_constants; NULL: none */
+  size_t route;       /* of the device */
+  const char *kernel; /* the only one to keep; NULL: all */
+  /* Lines: those of print_constants, then "fold VALUE" for values of the launch (kdl-ld --fold).
+   * NULL: none. */
+  const char *constants;
 } kdl_link_task;
 
 /* Loads an image that was linked, for the caller of `load`. */
@@ -80,6 +82,9 @@ typedef struct kdl_jit_hooks {
    * `about` describes the task in traces. */
   kdl_status (*load)(const kdl_link_task *task, const kdl_trace_phase_info *about,
                      kdl_linked_load *load, void *user, void **out_memory);
+
+  /* Whether the linked image is in the cache of this machine. Links nothing. */
+  bool (*is_cached)(const kdl_link_task *task);
 } kdl_jit_hooks;
 
 /* NULL where the library was built without ext/jit. */
@@ -166,5 +171,52 @@ typedef struct kdl_adaptive_hooks {
 
 /* NULL where the library was built without ext/adaptive. */
 extern const kdl_adaptive_hooks *const kdl_adaptive_choice;
+
+/* ------------------------------------------------------------------------------------------ */
+/* ext/specialize                                                                               */
+
+/* A launch as numbers, one for each part of the kernel's field `specialize`: the bits of an
+ * argument, the alignment of a pointer, the block. */
+enum { KDL_FOLD_WORDS = 8 };
+
+/* What was seen of the launches of one handle. Calls about one observer must not overlap. */
+typedef struct kdl_observer kdl_observer;
+
+typedef enum kdl_observation {
+  KDL_OBSERVE_MORE, /* nothing to do */
+  KDL_OBSERVE_FOLD, /* these values repeat: make an image for them */
+  KDL_OBSERVE_END,  /* nothing further will be decided */
+} kdl_observation;
+
+/* Work on the background thread. Owned by the caller, and zero at first. */
+typedef struct kdl_background_task {
+  struct kdl_background_task *next;
+  void (*run)(struct kdl_background_task *task);
+  bool is_queued, is_running;
+} kdl_background_task;
+
+typedef struct kdl_specialize_hooks {
+  /* NULL where KDL_SPECIALIZE=off, and when out of memory. */
+  kdl_observer *(*open)(size_t word_count);
+  void (*close)(kdl_observer *observer);
+
+  /* A launch for which there is no image. *out_mask: the words to fold; *out_times: how often they
+   * were seen. */
+  kdl_observation (*observe)(kdl_observer *observer, const uint64_t *words, uint32_t *out_mask,
+                             uint32_t *out_times);
+
+  /* Runs the task on a thread of its own, one after the other. False where there can be none: in
+   * the end of the process, and when no thread can be created. */
+  bool (*start)(kdl_background_task *task);
+
+  /* Removes the task, or cancels it and waits until it has ended. */
+  void (*stop)(kdl_background_task *task);
+} kdl_specialize_hooks;
+
+/* The most images that one handle has for values, besides its own. */
+enum { KDL_SPECIALIZED_LIMIT = 4 };
+
+/* NULL where the library was built without ext/specialize. */
+extern const kdl_specialize_hooks *const kdl_specializing;
 
 #endif

@@ -156,6 +156,21 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_cache_use cache_
   return run_link(task, &limits, linked);
 }
 
+bool kdl_bitcode_is_cached(const kdl_link_task *task) {
+  kdl_linked_image *linked = calloc(1, sizeof *linked);
+  if (!linked)
+    return false;
+  linked->claim.folder = -1;
+  snprintf(linked->name, sizeof linked->name, "%s with constants", task->kernel);
+  kdl_device_permit_all(task->device, task->route);
+  read_cache_settings(linked);
+  bool is_found = linked->cache.mode != KDL_CACHE_OFF &&
+                  kdl_link_key_make(task, &linked->key) == KDL_OK && find_cached(linked);
+  kdl_linked_image_free(linked);
+  free(linked);
+  return is_found;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Afterwards                                                                                   */
 

@@ -37,6 +37,9 @@ typedef enum kdl_link_cache_use {
 kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_cache_use cache_use,
                             kdl_linked_image *out_linked);
 
+/* Whether the cache of this machine has the image, and it is up to date. */
+bool kdl_bitcode_is_cached(const kdl_link_task *task);
+
 /* Stores a linked image in the cache once its backend has loaded it. KDL_OK also where the image
  * must not be cached; callers may ignore a failure. */
 kdl_status kdl_linked_image_store(kdl_linked_image *linked);

@@ -51,5 +51,6 @@ static kdl_status jit_load_bitcode(const kdl_link_task *task, const kdl_trace_ph
 }
 
 static const kdl_jit_hooks hooks = {.print_constants = kdl_constants_print,
-                                    .load = jit_load_bitcode};
+                                    .load = jit_load_bitcode,
+                                    .is_cached = kdl_bitcode_is_cached};
 const kdl_jit_hooks *const kdl_jit = &hooks;

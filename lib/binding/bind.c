@@ -4,6 +4,7 @@
  * of each image for the message if all fail.
  */
 #include "lib/binding/geometry.h"
+#include "lib/binding/specialize.h"
 #include "lib/inspect/images.h"
 #include "lib/registry/amx_permission.h"
 #include "support/base/error.h"
@@ -142,6 +143,8 @@ static kdl_status bind_kernel(kdl_kernel *kernel) {
   kernel->geometry_conflict = kdl_geometry_conflict(kernel);
   kernel->fork.disable = disable_kernel;
   kernel->fork.driver = kernel->runtime->driver;
+  if (kdl_specializing && kernel->module->linked && !kernel->values)
+    kdl_specialized_create(kernel);
   kdl_entry_publish(kernel);
   return KDL_OK;
 }

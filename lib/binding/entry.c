@@ -2,6 +2,7 @@
 /* A handle's entries: first the resolver, then a chain of interceptors (kernel.h). */
 #include "lib/binding/capture.h"
 #include "lib/binding/kernel.h"
+#include "lib/binding/specialize.h"
 #include "lib/hooks.h"
 #include "lib/inspect/images.h"
 #include "support/base/cancel.h"
@@ -178,6 +179,8 @@ static inline void build_chain(kdl_kernel *kernel) {
   }
   if (kernel->loaded.launched && !__atomic_load_n(kernel->loaded.launched, __ATOMIC_RELAXED))
     entry = intercept(kernel, KDL_INTERCEPT_FIRST, entry, launch_first);
+  if (kernel->specialized && kdl_specialized_is_needed(kernel->specialized))
+    entry = intercept(kernel, KDL_INTERCEPT_SPECIALIZE, entry, kdl_specialized_launch);
   atomic_store_explicit(&kernel->grid_entry, entry, memory_order_release);
   /* These apply to explicit grids, and to items before their groups are counted. */
   if (kernel->geometry_conflict)
@@ -223,15 +226,15 @@ void kdl_entry_update_all(const kdl_runtime *runtime) {
 
 static const kdl_trace_subject *make_trace_subject(const kdl_kernel *kernel) {
   uint32_t image = kdl_kernel_image(kernel);
-  return kdl_tracing->subject_of(
-      &(kdl_trace_phase_info){.library = kernel->lib->container->name,
-                              .kernel = kernel->name,
-                              .device = kernel->runtime->name,
-                              .target = kernel->lib->container->images[image].arch.data,
-                              .kind = kdl_image_kind_name(kernel->module->kind),
-                              .variant = kdl_image_variant_tag(kernel->lib, image),
-                              .has_image = true,
-                              .image = image});
+  return kdl_tracing->subject_of(&(kdl_trace_phase_info){
+      .library = kernel->lib->container->name,
+      .kernel = kernel->name,
+      .device = kernel->runtime->name,
+      .target = kernel->lib->container->images[image].arch.data,
+      .kind = kdl_image_kind_name(kernel->module->kind),
+      .variant = kernel->values ? kernel->values : kdl_image_variant_tag(kernel->lib, image),
+      .has_image = true,
+      .image = image});
 }
 
 void kdl_entry_publish(kdl_kernel *kernel) {

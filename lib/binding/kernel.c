@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Handles: looked up by key, created on a miss, freed with their library. */
 #include "lib/binding/kernel.h"
+#include "lib/binding/specialize.h"
 #include "lib/binding/variants.h"
 
 #include "lib/device/spec.h"
@@ -45,6 +46,10 @@ static void free_kernel(kdl_kernel *kernel) {
 static void destroy_bound_objects(kdl_attachment *attachment, kdl_library *lib) {
   kdl_bound_objects *bound = (kdl_bound_objects *)attachment;
   kdl_kernel *next;
+  for (kdl_kernel *kernel = atomic_load(&bound->kernels); kernel; kernel = kernel->next) {
+    if (kernel->specialized)
+      kdl_specialized_stop(kernel->specialized);
+  }
   for (kdl_kernel *kernel = atomic_load(&bound->kernels); kernel; kernel = next) {
     next = kernel->next;
     kdl_fork_remove(&kernel->fork);

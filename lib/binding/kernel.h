@@ -4,7 +4,8 @@
  * that was loaded.
  *
  * kernel.c creates handles, bind.c loads images, entry.c builds the launch entries, items.c counts
- * groups, kernel_args.c checks arguments, variants.c selects by the conditions of images.
+ * groups, kernel_args.c checks arguments, variants.c selects by the conditions of images,
+ * specialize.c by values that repeat.
  */
 #ifndef KDL_BINDING_KERNEL_H
 #define KDL_BINDING_KERNEL_H
@@ -38,12 +39,13 @@ typedef enum kdl_bound_state {
  * to the enum below, and add a line to build_chain.
  */
 typedef enum kdl_interceptor_id {
-  KDL_INTERCEPT_CAPTURE,  /* a queue of the device is captured */
-  KDL_INTERCEPT_FIRST,    /* the backend has a `launched` flag to set */
-  KDL_INTERCEPT_TRACE,    /* KDL_TRACE */
-  KDL_INTERCEPT_DEBUG,    /* KDL_DEBUG=launch */
-  KDL_INTERCEPT_CHECK,    /* KDL_CHECK */
-  KDL_INTERCEPT_DECLARED, /* the image needs more than the caller passes */
+  KDL_INTERCEPT_CAPTURE,    /* a queue of the device is captured */
+  KDL_INTERCEPT_SPECIALIZE, /* values that repeat have images of their own */
+  KDL_INTERCEPT_FIRST,      /* the backend has a `launched` flag to set */
+  KDL_INTERCEPT_TRACE,      /* KDL_TRACE */
+  KDL_INTERCEPT_DEBUG,      /* KDL_DEBUG=launch */
+  KDL_INTERCEPT_CHECK,      /* KDL_CHECK */
+  KDL_INTERCEPT_DECLARED,   /* the image needs more than the caller passes */
   KDL_INTERCEPTOR_COUNT,
 } kdl_interceptor_id;
 
@@ -75,6 +77,10 @@ struct kdl_kernel {
   /* NULL unless an image of the ranking has a condition or the policy is adaptive. Then each launch
    * selects a handle of one image, and this handle loads none. */
   struct kdl_variants *variants;
+  /* NULL unless the key of the loaded image, which is bitcode, names values to specialise for
+   * (specialize.h). */
+  struct kdl_specialized *specialized;
+  const char *values; /* "n=64 alpha=2", of a handle that was specialised for them; else NULL */
 
   /* The result of binding: written once, by the thread that binds, before `bind_state`. */
   kdl_work work;

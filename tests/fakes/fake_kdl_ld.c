@@ -4,6 +4,8 @@
  *
  *     KDL_FAKE_LD          what to do, a row of `acts` below; "image" where it is not set
  *     KDL_FAKE_LD_IMAGE    the file that is written as the linked image
+ *     KDL_FAKE_LD_FOLDED        what to do with --fold, in place of KDL_FAKE_LD
+ *     KDL_FAKE_LD_FOLDED_IMAGE  the file with --fold, in place of KDL_FAKE_LD_IMAGE
  *     KDL_FAKE_LD_DEPENDS  a path that the report names as one the image depends on
  *     KDL_FAKE_LD_LOG      a file to which each run appends its arguments, on a line
  *
@@ -21,13 +23,20 @@
 static int argument_count;
 static char **arguments;
 
-static const char *option(const char *name) {
+static const char *find_option(const char *name) {
   size_t length = strlen(name);
   for (int i = 1; i < argument_count; ++i) {
     if (strncmp(arguments[i], "--", 2) == 0 && strncmp(arguments[i] + 2, name, length) == 0 &&
         arguments[i][2 + length] == '=')
       return arguments[i] + 3 + length;
   }
+  return NULL;
+}
+
+static const char *option(const char *name) {
+  const char *value = find_option(name);
+  if (value)
+    return value;
   fprintf(stderr, "fake kdl-ld: found no --%s\n", name);
   exit(2);
 }
@@ -67,7 +76,8 @@ static void write_report(size_t size) {
 
 static int give_image(void) {
   size_t size;
-  const char *path = getenv("KDL_FAKE_LD_IMAGE");
+  const char *path = find_option("fold") ? getenv("KDL_FAKE_LD_FOLDED_IMAGE") : NULL;
+  path = path ? path : getenv("KDL_FAKE_LD_IMAGE");
   char *data = read_file(path ? path : "/dev/null", &size);
   write_file(option("output"), data, size);
   write_report(size);
@@ -278,9 +288,10 @@ static void log_arguments(void) {
 }
 
 int main(int argc, char **argv) {
-  const char *wanted = getenv("KDL_FAKE_LD");
   argument_count = argc;
   arguments = argv;
+  const char *folded = find_option("fold") ? getenv("KDL_FAKE_LD_FOLDED") : NULL;
+  const char *wanted = folded ? folded : getenv("KDL_FAKE_LD");
   log_arguments();
   for (size_t i = 0; i < act_count; ++i) {
     if (strcmp(acts[i].name, wanted ? wanted : "image") == 0)

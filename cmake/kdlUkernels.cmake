@@ -12,7 +12,7 @@
 #
 # Needs Clang, which KDL_CLANG names; it is empty where there is none.
 find_program(KDL_CLANG NAMES clang HINTS ${KDL_LLVM_BIN_HINT} /usr/lib/llvm-22/bin NO_DEFAULT_PATH
-             DOC "Clang 22, which compiles microkernels to bitcode")
+             DOC "Clang, which compiles microkernels to bitcode")
 if(NOT KDL_CLANG)
   set(KDL_CLANG "")
 endif()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# LLVM 22's tools, for tests and the demonstration only: the library and the command never need
+# LLVM's tools, for tests and the demonstration only: the library and the command never need
 # them. KDL_LLVM_BIN is the folder where they go by their plain names; empty where there is none.
 find_path(KDL_LLVM_BIN llvm-offload-binary HINTS ${KDL_LLVM_BIN_HINT} PATHS ENV PATH
-          DOC "Folder of LLVM 22's tools under their plain names")
+          DOC "Folder of LLVM's tools under their plain names")
 if(NOT KDL_LLVM_BIN)
   set(KDL_LLVM_BIN "")
 endif()
@@ -15,5 +15,5 @@ function(kdl_has_numpy result python)
 endfunction()
 find_program(KDL_PYTHON NAMES python3 VALIDATOR kdl_has_numpy)
 find_program(KDL_PYTHON NAMES python3)
-find_program(KDL_LIT NAMES lit lit-22 HINTS ${KDL_LLVM_BIN})
-find_program(KDL_FILECHECK NAMES FileCheck FileCheck-22 HINTS ${KDL_LLVM_BIN})
+find_program(KDL_LIT NAMES lit lit-${KDL_LLVM_MAJOR} HINTS ${KDL_LLVM_BIN})
+find_program(KDL_FILECHECK NAMES FileCheck FileCheck-${KDL_LLVM_MAJOR} HINTS ${KDL_LLVM_BIN})

@@ -5,6 +5,7 @@
  * one before it wrote. Operations that also order other memory stay atomic.
  */
 #include "cc/groups/flow.h"
+#include "cc/groups/llvm_versions.h"
 
 static bool is_on_group_memory(LLVMValueRef pointer) {
   LLVMValueRef root = ld_flow_underlying_object(pointer);
@@ -88,7 +89,7 @@ static bool is_relaxed(LLVMAtomicOrdering ordering) {
 }
 
 void ld_groups_relax_atomics(ld_flow *flow) {
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
+  LLVMBuilderRef builder = ld_create_builder(flow->module);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {

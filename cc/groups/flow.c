@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/groups/flow.h"
 
+#include "cc/groups/llvm_versions.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/memory.h"
@@ -208,7 +209,8 @@ static kdl_status read_blocks(ld_flow *flow) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref);
     unsigned successors = LLVMGetNumSuccessors(end);
     LLVMOpcode opcode = LLVMGetInstructionOpcode(end);
-    if (opcode != LLVMBr && opcode != LLVMSwitch && opcode != LLVMRet && opcode != LLVMUnreachable)
+    if (!ld_is_branch(end) && opcode != LLVMSwitch && opcode != LLVMRet &&
+        opcode != LLVMUnreachable)
       return kdl_fail(KDL_BAD_FILE,
                       "%s: kernel %s waits for its group (__gpu_sync_threads), and jumps here to a "
                       "computed label, which it cannot on the CPU",

@@ -8,6 +8,7 @@
  */
 #include "cc/groups/loops.h"
 
+#include "cc/groups/llvm_versions.h"
 #include "support/base/error.h"
 #include "tools/common/memory.h"
 
@@ -250,7 +251,7 @@ kdl_status ld_flow_write_loops(ld_flow *flow) {
   LLVMContextRef context = flow->context;
   ld_loops loops = {.flow = flow,
                     .context = context,
-                    .builder = LLVMCreateBuilderInContext(context),
+                    .builder = ld_create_builder(flow->module),
                     .layout = LLVMGetModuleDataLayout(flow->module),
                     .i8 = LLVMInt8TypeInContext(context),
                     .i32 = LLVMInt32TypeInContext(context),

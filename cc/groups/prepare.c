@@ -4,6 +4,7 @@
  * stores to. A call of an unknown function provides its address instead.
  */
 #include "cc/groups/flow.h"
+#include "cc/groups/llvm_versions.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 
@@ -257,7 +258,7 @@ static void split_blocks(ld_flow *flow, LLVMBuilderRef builder) {
 }
 
 kdl_status ld_groups_hide_memory(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
+  LLVMBuilderRef builder = ld_create_builder(flow->module);
   hide_memory(flow, builder, out_memory, out_count);
   LLVMDisposeBuilder(builder);
   return run_passes(flow->module, flow->function,
@@ -269,14 +270,14 @@ kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_
   KDL_TRY(ld_groups_hide_memory(flow, out_memory, out_count));
   drop_lifetimes_and_scopes(flow);
   KDL_TRY(run_passes(flow->module, flow->function, "reg2mem"));
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
+  LLVMBuilderRef builder = ld_create_builder(flow->module);
   split_blocks(flow, builder);
   LLVMDisposeBuilder(builder);
   return run_passes(flow->module, flow->function, "reg2mem");
 }
 
 void ld_groups_restore_memory(ld_flow *flow, const ld_group_memory *memory, size_t count) {
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context);
+  LLVMBuilderRef builder = ld_create_builder(flow->module);
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(flow->function);
   for (size_t i = 0; i < count; ++i) {
     LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));

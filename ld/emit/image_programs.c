@@ -12,7 +12,7 @@
 #include <string.h>
 
 bool ld_program_find_lld(ld_program *out_program) {
-  static const char *const names[] = {"ld.lld", "ld.lld-22", NULL};
+  static const char *const names[] = {"ld.lld", "ld.lld-" LD_LLVM, NULL};
   return ld_program_find("KDL_LLD", names, LD_LLVM_BIN, out_program);
 }
 

@@ -4,6 +4,7 @@
  * variable is a fixed point over calls.
  */
 #include "cc/groups/flow.h"
+#include "cc/groups/llvm_versions.h"
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
 #include "support/base/error.h"
@@ -398,7 +399,7 @@ kdl_status ld_group_state_pass(ld_group_state *state, const char *name) {
     ld_map_set(&p.numbers, f, (uint32_t)p.count);
     p.users[p.count++] = (user){.function = f, .needs = needs};
   }
-  p.builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(state->module));
+  p.builder = ld_create_builder(state->module);
   kdl_status status = pass_all(&p);
   LLVMDisposeBuilder(p.builder);
   return status;

@@ -6,6 +6,7 @@
  */
 #include "cc/groups/flow.h"
 #include "cc/groups/groups.h"
+#include "cc/groups/llvm_versions.h"
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
 #include "support/base/error.h"
@@ -473,7 +474,7 @@ static kdl_status wrap_kernels(ld_linker *linker, ld_group_state *state,
                .context = context,
                .module = module,
                .layout = LLVMGetModuleDataLayout(module),
-               .builder = LLVMCreateBuilderInContext(context),
+               .builder = ld_create_builder(module),
                .number = LLVMInt32TypeInContext(context),
                .pointer = LLVMPointerTypeInContext(context, 0),
                .group_type = group_struct(context),

@@ -11,7 +11,6 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/TargetParser/TargetParser.h"
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLATTACHTARGETS
@@ -67,9 +66,7 @@ bool knowsPTX(unsigned version) {
   if (!target)
     return true; // nothing is compiled then, which is another error
   std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, "", ""));
-  std::string feature = "ptx" + std::to_string(version);
-  return llvm::any_of(info->getAllProcessorFeatures(),
-                      [&](const auto &known) { return feature == known.Key; });
+  return hasFeature(*info, "ptx" + std::to_string(version));
 }
 
 /// `why` is the problem with a well-formed name.
@@ -94,7 +91,7 @@ Attribute parseNVIDIA(MLIRContext *context, StringRef name, int optLevel, std::s
 /// A target ID: "gfx90a:sramecc+:xnack-".
 Attribute parseAMD(MLIRContext *context, StringRef name, int optLevel, std::string &why) {
   auto [chip, rest] = name.split(':');
-  if (llvm::AMDGPU::parseArchAMDGCN(chip) == llvm::AMDGPU::GK_NONE) {
+  if (!isAMDGPUProcessor(chip)) {
     why = (" of the unknown processor \"" + chip + "\"").str();
     return {};
   }

@@ -387,7 +387,7 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
   if (failed(ukernels.collect(lowered, target)))
     return {};
   gpu::TargetOptions targetOptions(toolkit, ukernels.paths(), "", "", format);
-  std::optional<SmallVector<char, 0>> bytes = compiler.serializeToObject(lowered, targetOptions);
+  std::optional<kdl::SerializedObject> bytes = compiler.serializeToObject(lowered, targetOptions);
   if (!bytes) {
     source.emitError("cannot be compiled for ") << target;
     return {};

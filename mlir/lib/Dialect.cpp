@@ -56,7 +56,7 @@ LogicalResult HostTargetAttr::verify(function_ref<InFlightDiagnostic()> emitErro
   return success();
 }
 
-std::optional<SmallVector<char, 0>>
+std::optional<kdl::SerializedObject>
 HostTargetAttr::serializeToObject(Operation *module, const gpu::TargetOptions &) const {
   module->emitError() << "found the target " << *this
                       << ", which is compiled before the module is lowered for a GPU: run "
@@ -64,18 +64,18 @@ HostTargetAttr::serializeToObject(Operation *module, const gpu::TargetOptions &)
   return std::nullopt;
 }
 
-Attribute HostTargetAttr::createObject(Operation *, const SmallVector<char, 0> &,
+Attribute HostTargetAttr::createObject(Operation *, const kdl::SerializedObject &,
                                        const gpu::TargetOptions &) const {
   return nullptr;
 }
 
-std::optional<SmallVector<char, 0>>
+std::optional<kdl::SerializedObject>
 CompiledAttr::serializeToObject(Operation *, const gpu::TargetOptions &) const {
   StringRef bytes = getObject().getObject().getValue();
-  return SmallVector<char, 0>(bytes.begin(), bytes.end());
+  return kdl::SerializedObject(SmallVector<char, 0>(bytes.begin(), bytes.end()));
 }
 
-Attribute CompiledAttr::createObject(Operation *, const SmallVector<char, 0> &,
+Attribute CompiledAttr::createObject(Operation *, const kdl::SerializedObject &,
                                      const gpu::TargetOptions &) const {
   return getObject();
 }

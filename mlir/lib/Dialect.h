@@ -2,6 +2,8 @@
 #ifndef KDL_MLIR_DIALECT_H
 #define KDL_MLIR_DIALECT_H
 
+#include "Compat.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Dialect.h"
 

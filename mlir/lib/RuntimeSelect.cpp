@@ -160,10 +160,10 @@ private:
 /// In the entry block: a launch in a loop then uses one stack slot, not one per iteration.
 llvm::Value *Launch::makeAlloca(llvm::Type *type, const llvm::Twine &name) {
   llvm::BasicBlock &entry = function.getEntryBlock();
-  llvm::IRBuilder<> atEntry(&entry, entry.begin());
-  llvm::AllocaInst *made = atEntry.CreateAlloca(type, nullptr, name);
-  made->setAlignment(std::max(made->getAlign(), llvm::Align(8)));
-  return made;
+  const llvm::DataLayout &layout = module.getDataLayout();
+  return new llvm::AllocaInst(type, layout.getAllocaAddrSpace(), /*ArraySize=*/nullptr,
+                              std::max(layout.getPrefTypeAlign(type), llvm::Align(8)), name,
+                              entry.begin());
 }
 
 /// A dimension as the driver takes it. One that does not fit becomes the largest value, so that the

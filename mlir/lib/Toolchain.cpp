@@ -55,7 +55,7 @@ std::string kdl::findLinker(StringRef given) {
     return fs::can_execute(given) ? given.str() : "";
   if (fs::can_execute(KDL_MLIR_LLVM_BIN "/ld.lld"))
     return KDL_MLIR_LLVM_BIN "/ld.lld";
-  for (StringRef name : {"ld.lld-22", "ld.lld"}) {
+  for (StringRef name : {"ld.lld-" KDL_MLIR_LLVM, "ld.lld"}) {
     if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name))
       return *found;
   }

@@ -126,7 +126,8 @@ SmallVector<llvm::CallInst *> callsOf(llvm::Function &function, StringRef callee
 class Coroutine {
 public:
   explicit Coroutine(llvm::Function &item)
-      : item(item), module(*item.getParent()), context(item.getContext()), builder(context) {}
+      : item(item), module(*item.getParent()), context(item.getContext()),
+        builder(&item.getEntryBlock()) {}
 
   llvm::Function *make();
 
@@ -232,7 +233,7 @@ llvm::Function *Coroutine::make() {
 class GroupFunction {
 public:
   GroupFunction(llvm::Function &item, const HostKernel &kernel)
-      : item(item), kernel(kernel), module(*item.getParent()), builder(module.getContext()) {}
+      : item(item), kernel(kernel), module(*item.getParent()), builder(&item.getEntryBlock()) {}
 
   llvm::Function *make();
   void describe(llvm::Function *run);

@@ -62,7 +62,7 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(HostTargetAttr target,
   std::unique_ptr<llvm::TargetMachine> machine(
       found->createTargetMachine(triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
                                  std::nullopt, static_cast<llvm::CodeGenOptLevel>(target.getO())));
-  if (!machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
+  if (!hasCPU(*machine, cpu)) {
     emitError() << "found arch = \"" << target.getArch() << "\", which LLVM does not know for "
                 << target.getTriple();
     return nullptr;
@@ -80,14 +80,15 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes = level ? builder.buildPerModuleDefaultPipeline(levels[level])
-                                         : builder.buildO0DefaultPipeline(levels[0]);
+  std::unique_ptr<llvm::PassBuilder> builder =
+      makePassBuilder(module.getContext(), &machine, tuning);
+  builder->registerModuleAnalyses(modules);
+  builder->registerCGSCCAnalyses(components);
+  builder->registerFunctionAnalyses(functions);
+  builder->registerLoopAnalyses(loops);
+  builder->crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes = level ? builder->buildPerModuleDefaultPipeline(levels[level])
+                                         : builder->buildO0DefaultPipeline(levels[0]);
   passes.run(module, modules);
 }
 

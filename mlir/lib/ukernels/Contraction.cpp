@@ -128,7 +128,7 @@ linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs,
         if (isa<FloatType>(result)) {
           auto wide = [&](Value value) -> Value {
             return value.getType() == result ? value
-                                             : arith::ExtFOp::create(inner, at, result, value);
+                                             : arith::ExtFOp::create(inner, at, result, value, {});
           };
           Value product = arith::MulFOp::create(inner, at, wide(a), wide(b));
           sum = arith::AddFOp::create(inner, at, sum, product);

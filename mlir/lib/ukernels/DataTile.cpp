@@ -261,7 +261,7 @@ Value Tiling::flip(Value matrix) {
 /// f16 extended to f32.
 Value Tiling::widen(Value matrix) {
   return changed(matrix, builder.getF32Type(), [](OpBuilder &inner, Location at, Value value) {
-    return Value(arith::ExtFOp::create(inner, at, inner.getF32Type(), value));
+    return Value(arith::ExtFOp::create(inner, at, inner.getF32Type(), value, {}));
   });
 }
 

@@ -102,9 +102,11 @@ static std::string markAlwaysInline(StringRef bitcode) {
 }
 
 LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
-  llvm::Triple::ArchType wanted = isa<NVVM::NVVMTargetAttr>(target)     ? llvm::Triple::nvptx64
-                                  : isa<ROCDL::ROCDLTargetAttr>(target) ? llvm::Triple::amdgcn
-                                                                        : llvm::Triple::UnknownArch;
+  auto isForTarget = [&](const llvm::Triple &triple) {
+    return isa<NVVM::NVVMTargetAttr>(target)
+               ? triple.getArch() == llvm::Triple::nvptx64
+               : isa<ROCDL::ROCDLTargetAttr>(target) && triple.isAMDGCN();
+  };
   removeWrappers(lowered);
   for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
     SmallVector<StringRef> bitcodes = bitcodesOf(function);
@@ -114,7 +116,7 @@ LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
       llvm::Expected<std::string> triple =
           llvm::getBitcodeTargetTriple(llvm::MemoryBufferRef(bitcode, function.getName()));
       if (triple)
-        return llvm::Triple(*triple).getArch() == wanted && wanted != llvm::Triple::UnknownArch;
+        return isForTarget(llvm::Triple(*triple));
       llvm::consumeError(triple.takeError());
       return false;
     });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kdl-lower-min-max: maximum and minimum as LLVM intrinsics.
+#include "Compat.h"
 #include "Passes.h"
 
-#include "mlir/Conversion/ArithCommon/AttrToLLVMConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -33,7 +33,7 @@ private:
     if (!type.isF32() && !type.isF64())
       return;
     OpBuilder builder(op);
-    LLVM::FastmathFlags flags = arith::convertArithFastMathFlagsToLLVM(op.getFastmath());
+    LLVM::FastmathFlags flags = kdl::convertFastmathFlags(op.getFastmath());
     Value made = To::create(builder, op.getLoc(), type, op.getLhs(), op.getRhs(), flags);
     op.replaceAllUsesWith(made);
     op.erase();

@@ -105,7 +105,7 @@ Value Lowering::allocate(MemRefType type, ValueRange sizes) {
 /// Converts an element of the left operand to the microkernel's type.
 Value Lowering::convert(Value value) {
   if (kind.left == LhsForm::F32)
-    return arith::ExtFOp::create(builder, where, builder.getF32Type(), value);
+    return arith::ExtFOp::create(builder, where, builder.getF32Type(), value, {});
   if (kind.left == LhsForm::Unchanged)
     return value;
   Value high = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), -128);

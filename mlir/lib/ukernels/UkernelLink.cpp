@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ukernels/UkernelLink.h"
 
+#include "Compat.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -293,14 +295,15 @@ static LogicalResult runPasses(Operation *op, llvm::Module &module, llvm::Target
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
+  std::unique_ptr<llvm::PassBuilder> builder =
+      kdl::makePassBuilder(module.getContext(), machine, llvm::PipelineTuningOptions());
+  builder->registerModuleAnalyses(modules);
+  builder->registerCGSCCAnalyses(components);
+  builder->registerFunctionAnalyses(functions);
+  builder->registerLoopAnalyses(loops);
+  builder->crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  if (llvm::Error error = builder.parsePassPipeline(passes, text))
+  if (llvm::Error error = builder->parsePassPipeline(passes, text))
     return op->emitError("LLVM's passes: ") << llvm::toString(std::move(error));
   passes.run(module, modules);
   return success();

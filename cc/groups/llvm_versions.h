@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Where the C API of LLVM 22, 23 and 24 differs. */
+#ifndef KDL_CC_GROUPS_LLVM_VERSIONS_H
+#define KDL_CC_GROUPS_LLVM_VERSIONS_H
+
+#include <llvm-c/Core.h>
+#include <llvm/Config/llvm-config.h>
+
+#include <stdbool.h>
+
+static inline bool ld_is_branch(LLVMValueRef instruction) {
+#if LLVM_VERSION_MAJOR < 23
+  return LLVMIsABranchInst(instruction);
+#else
+  return LLVMIsAUncondBrInst(instruction) || LLVMIsACondBrInst(instruction);
+#endif
+}
+
+static inline LLVMBuilderRef ld_create_builder(LLVMModuleRef module) {
+#if LLVM_VERSION_MAJOR < 24
+  return LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+#else
+  return LLVMCreateBuilderForModule(module);
+#endif
+}
+
+#endif

@@ -27,6 +27,7 @@
 #define RDNA3 (RDNA2 | T(WMMA_AMD) | T(BF16))
 #define RDNA4 (RDNA3 | T(FP8))
 #define GFX125 ((RDNA4 & ~(T(IMAGES) | T(SUBGROUP_SIZE_64))) | T(FP4) | T(CLUSTERS))
+#define GFX13 (RDNA2 | T(FP8) | T(CLUSTERS))
 
 enum { none = KDL_AMDGCN_NO_GENERIC };
 enum { g9, g9_4, g10_1, g10_3, g11, g11_7, g12, g12_5, g13 };
@@ -81,14 +82,14 @@ static const kdl_amdgcn_processor processors[] = {
     {"gfx1152", 0xb52, 0x55, false, false, "rdna", 3, g11, 1, RDNA3},
     {"gfx1153", 0xb53, 0x58, false, false, "rdna", 3, g11, 1, RDNA3},
     {"gfx1154", 0xb54, 0x57, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1170", 0xb70, 0x5d, false, false, "rdna", 4, g11_7, 1, RDNA3},
-    {"gfx1171", 0xb71, 0x5e, false, false, "rdna", 4, g11_7, 1, RDNA3},
-    {"gfx1172", 0xb72, 0x5c, false, false, "rdna", 4, g11_7, 1, RDNA3},
+    {"gfx1170", 0xb70, 0x5d, false, false, "rdna", 4, g11_7, 1, RDNA4},
+    {"gfx1171", 0xb71, 0x5e, false, false, "rdna", 4, g11_7, 1, RDNA4},
+    {"gfx1172", 0xb72, 0x5c, false, false, "rdna", 4, g11_7, 1, RDNA4},
     {"gfx1200", 0xc00, 0x48, false, false, "rdna", 4, g12, 1, RDNA4},
     {"gfx1201", 0xc01, 0x4e, false, false, "rdna", 4, g12, 1, RDNA4},
     {"gfx1250", 0xc50, 0x49, false, false, "", 0, g12_5, 1, GFX125},
     {"gfx1251", 0xc51, 0x5a, false, false, "", 0, g12_5, 1, GFX125},
-    {"gfx1310", 0xd10, 0x50, false, false, "", 0, g13, 1, RDNA2},
+    {"gfx1310", 0xd10, 0x50, false, false, "", 0, g13, 1, GFX13},
 };
 
 /* A processor's `generic` is an index into this table. */

@@ -60,7 +60,8 @@ static uint32_t stages_of(const gpu_machine *machine, const gpu_tile *tile, uint
  * cluster is in one set. An H200 has room for 39 clusters of 3, 30 of 4, 22 of 5, 17 of 6, and 15
  * of 7 and 8. */
 static uint64_t cluster_units(const gpu_machine *machine, uint32_t groups) {
-  const uint64_t in_sets = machine->units / 18 * (16 / groups), share = machine->units * 4 / 5;
+  const uint64_t in_sets = (uint64_t)(machine->units / 18) * (16 / groups),
+                 share = machine->units * 4 / 5;
   const uint64_t clusters = in_sets > share / groups ? in_sets : share / groups;
   return machine->units < 18 ? machine->units : clusters * groups;
 }
@@ -80,7 +81,7 @@ static uint64_t work_of(division d) {
 static uint64_t add_cost(const gpu_tile *tile, division d) {
   const uint64_t values = (uint64_t)tile->rows * tile->columns, stored = d.parts / d.cluster;
   const uint64_t in_cluster = d.cluster > 1 ? 4500 + d.cluster * values / 13 : 0;
-  return in_cluster + (stored > 1 ? 8000 + stored * values / (6 * d.cluster) : 0);
+  return in_cluster + (stored > 1 ? 8000 + stored * values / 6 / d.cluster : 0);
 }
 
 static uint64_t plan_cost(const gpu_machine *machine, const gpu_tile *tile,
@@ -113,9 +114,9 @@ static uint64_t workspace_of(const gpu_tile *tile, division d) {
  * take the place of the ring. */
 static int allows_cluster(const gpu_tile *tile, uint32_t cluster) {
   const uint64_t sums = 4 * (uint64_t)tile->rows * tile->columns / tile->subgroups;
-  return cluster < 2 ||
-         (tile->is_bulk && cluster <= 8 &&
-          divide_up(tile->subgroups, cluster) * cluster * sums <= tile->stages * tile->stage_bytes);
+  return cluster < 2 || (tile->is_bulk && cluster <= 8 &&
+                         divide_up(tile->subgroups, cluster) * cluster * sums <=
+                             (uint64_t)tile->stages * tile->stage_bytes);
 }
 
 /* Counters are in the first part of the workspace. */

@@ -20,9 +20,6 @@
 
 #include <kdl/kdl.h>
 #include <kdl/matmul_division.h>
-#if __STDC_HOSTED__
-#include <stdlib.h>
-#endif
 
 /* The type of the result, then that of both operands. */
 typedef enum kdl_matmul_type {
@@ -30,6 +27,10 @@ typedef enum kdl_matmul_type {
   KDL_MATMUL_S32_S8 = 1,
   KDL_MATMUL_F32_F32 = 2,
   KDL_MATMUL_F32_F16 = 3,
+  /* Types that GPUs alone have kernels for: 8-bit floating-point numbers, and those of gfx942: half
+   * the value of the same bits, 0x80 is not a number, and nothing else is. */
+  KDL_MATMUL_F32_E4M3 = 4,
+  KDL_MATMUL_F32_E4M3FNUZ = 5,
 } kdl_matmul_type;
 
 typedef enum kdl_matmul_mode {

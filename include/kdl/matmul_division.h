@@ -13,6 +13,7 @@
 #include <stdint.h>
 #if __STDC_HOSTED__
 #include <stdio.h>
+#include <stdlib.h>
 #endif
 
 /* Caches for data: bytes of one of them, and how many hardware threads share it. */
@@ -122,7 +123,7 @@ static inline kdl_matmul_costs kdl_matmul_costs_of(const kdl_matmul_machine *mac
   const float page = (float)(machine->page ? machine->page : 4096), row_bytes = (float)n * 4;
   uint64_t bytes = (uint64_t)n * words * 4;
   uint64_t nearest = machine->l3 ? machine->l3 : kdl_matmul_l2_share(machine);
-  float half_words = (float)(kdl_matmul_group_memory(machine, tile, packs_b) / 8),
+  float half_words = (float)kdl_matmul_group_memory(machine, tile, packs_b) / 8,
         length = (float)(words + !words);
   kdl_matmul_costs costs;
   costs.rate = tile.is_matrix ? 128 : 16;
@@ -135,7 +136,7 @@ static inline kdl_matmul_costs kdl_matmul_costs_of(const kdl_matmul_machine *mac
   costs.column_unit = tile.columns;
   costs.kept_row = packs_b ? half_words / length : (float)UINT32_MAX;
   costs.kept_column =
-      packs_b ? 0 : (float)(kdl_matmul_l2_share(machine) / 2) / (float)(words * 4 + 1);
+      packs_b ? 0 : (float)kdl_matmul_l2_share(machine) / 2 / (float)(words * 4 + 1);
   return costs;
 }
 
@@ -234,48 +235,56 @@ static inline float kdl_matmul_packing_cycles(const kdl_matmul_machine *machine,
   kdl_matmul_costs costs =
       kdl_matmul_costs_of(machine, kdl_matmul_tile_of(tile_packed), n, words, 1);
   float lines = costs.b * (float)n * (float)words;
-  float turns = (float)((groups + threads - 1) / threads);
+  uint32_t turns = (groups + threads - 1) / threads;
   return threads < 2 ? call + own_line * lines
                      : call + launch_ns * cycles_per_ns +
-                           foreign_line * lines * turns / (float)(groups + !groups);
+                           foreign_line * lines * (float)turns / (float)(groups + !groups);
 }
 
 #if __STDC_HOSTED__
-/* A number, with K or M behind it, at the beginning of a file; 0 where there is none. */
-static inline uint64_t kdl_matmul_read_number(const char *folder, int index, const char *name) {
-  char path[128];
-  unsigned long long value = 0;
-  char unit = 0;
+/* The first line of a file, without its end; empty where there is none. */
+typedef struct kdl_matmul_line {
+  char text[128];
+} kdl_matmul_line;
+
+static inline kdl_matmul_line kdl_matmul_read_line(const char *folder, int index,
+                                                   const char *name) {
+  kdl_matmul_line line;
   FILE *file;
-  snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
-  file = fopen(path, "r");
-  if (!file)
-    return 0;
-  if (fscanf(file, "%llu%c", &value, &unit) < 1)
-    value = 0;
-  fclose(file);
-  return unit == 'M' ? value << 20 : unit == 'K' ? value << 10 : value;
+  snprintf(line.text, sizeof line.text, "%s/index%d/%s", folder, index, name);
+  file = fopen(line.text, "r");
+  if (!file || !fgets(line.text, sizeof line.text, file))
+    line.text[0] = 0;
+  if (file)
+    fclose(file);
+  return line;
+}
+
+/* A number, with K or M behind it; 0 where there is none. */
+static inline uint64_t kdl_matmul_read_number(const char *folder, int index, const char *name) {
+  kdl_matmul_line line = kdl_matmul_read_line(folder, index, name);
+  char *end;
+  unsigned long long value = strtoull(line.text, &end, 10);
+  return *end == 'M' ? value << 20 : *end == 'K' ? value << 10 : value;
 }
 
 /* CPUs of a list such as "0-3,8": how many. */
 static inline uint32_t kdl_matmul_read_cpus(const char *folder, int index) {
-  char path[128];
-  unsigned first, last, count = 0;
-  FILE *file;
-  snprintf(path, sizeof path, "%s/index%d/shared_cpu_list", folder, index);
-  file = fopen(path, "r");
-  while (file && fscanf(file, "%u", &first) == 1) {
-    int mark = fgetc(file);
-    last = first;
-    if (mark == '-' && fscanf(file, "%u", &last) == 1)
-      mark = fgetc(file);
-    count += last >= first ? last - first + 1 : 0;
-    if (mark != ',')
+  kdl_matmul_line line = kdl_matmul_read_line(folder, index, "shared_cpu_list");
+  char *at = line.text, *end;
+  unsigned long count = 0;
+  for (;;) {
+    unsigned long first = strtoul(at, &end, 10), last = first;
+    if (end == at)
       break;
+    if (*end == '-')
+      last = strtoul(end + 1, &end, 10);
+    count += last >= first ? last - first + 1 : 0;
+    if (*end != ',')
+      break;
+    at = end + 1;
   }
-  if (file)
-    fclose(file);
-  return count ? count : 1;
+  return count ? (uint32_t)count : 1;
 }
 
 /* The caches of a folder like Linux's /sys/devices/system/cpu/cpu0/cache. */
@@ -285,14 +294,8 @@ static inline kdl_matmul_machine kdl_matmul_machine_read(const char *folder) {
   for (index = 0; index < 5; ++index) {
     uint64_t level = kdl_matmul_read_number(folder, index, "level");
     uint64_t size = kdl_matmul_read_number(folder, index, "size");
-    char path[128], type = 0;
-    FILE *file;
-    snprintf(path, sizeof path, "%s/index%d/type", folder, index);
-    file = fopen(path, "r");
-    if (file) {
-      type = (char)fgetc(file); /* of Data, Instruction, Unified */
-      fclose(file);
-    }
+    char type =
+        kdl_matmul_read_line(folder, index, "type").text[0]; /* Data, Instruction, Unified */
     if (type == 'I' || !type || !size || size > (uint64_t)1 << 40)
       continue;
     if (level == 1 && size >> 31 == 0)

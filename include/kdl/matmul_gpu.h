@@ -26,12 +26,6 @@ extern "C" {
 
 typedef struct kdl_matmul_gpu kdl_matmul_gpu;
 
-/* A type that CPUs have no kernels for: 8-bit floating-point numbers, accumulated in f32. */
-#define KDL_MATMUL_F32_E4M3 ((kdl_matmul_type)4)
-/* The same with gfx942's numbers: half the value of the same bits, 0x80 is not a number, and
- * nothing else is. */
-#define KDL_MATMUL_F32_E4M3FNUZ ((kdl_matmul_type)5)
-
 /* The type of C and of the residual. */
 typedef enum kdl_matmul_result {
   KDL_MATMUL_RESULT_ACC = 0, /* of the sums: f32, or s32 for bytes */

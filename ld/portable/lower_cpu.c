@@ -407,7 +407,7 @@ static LLVMTypeRef group_struct(LLVMContextRef context) {
 }
 
 /* Renames group memory, and the functions of kernels, whose names those of groups get; hides all
- * that is not a kernel. */
+ * that is neither a kernel nor a variable that kdl_global finds. */
 static kdl_string_list rename_parts(ld_linker *linker) {
   kdl_string_list kernels = {.arena = linker->request->arena};
   char name[512];
@@ -416,9 +416,14 @@ static kdl_string_list rename_parts(ld_linker *linker) {
       snprintf(name, sizeof name, LD_GROUP_PREFIX "%s", ld_value_name(v).data);
       LLVMSetValueName2(v, name, strlen(name));
     }
-    if (ld_value_is_exported(v) && !ld_constant_is(v))
-      LLVMSetLinkage(v, LLVMInternalLinkage);
-    LLVMSetVisibility(v, LLVMDefaultVisibility);
+    if (ld_value_is_exported(v) && !ld_constant_is(v)) {
+      bool is_hidden = LLVMGetVisibility(v) == LLVMHiddenVisibility ||
+                       LLVMGetPointerAddressSpace(LLVMTypeOf(v)) == LD_SPACE_GROUP;
+      LLVMSetLinkage(v, is_hidden ? LLVMInternalLinkage : LLVMExternalLinkage);
+      LLVMSetVisibility(v, is_hidden ? LLVMDefaultVisibility : LLVMProtectedVisibility);
+    } else {
+      LLVMSetVisibility(v, LLVMDefaultVisibility);
+    }
   }
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
     bool is_kernel = LLVMGetFunctionCallConv(f) == LD_SPIR_KERNEL && ld_value_is_exported(f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/binding/specialize.h"
 
+#include "lib/inspect/specialize.h"
 #include "lib/target/fold_list.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
@@ -421,7 +422,8 @@ bool kdl_specialized_is_needed(const kdl_specialized *specialized) {
          atomic_load_explicit(&specialized->ready, memory_order_relaxed) > 0;
 }
 
-void kdl_specialized_count(const kdl_kernel *kernel, unsigned *out_ready, unsigned *out_failed) {
+void kdl_kernel_count_specialized(const kdl_kernel *kernel, unsigned *out_ready,
+                                  unsigned *out_failed) {
   const kdl_specialized *specialized = kernel->specialized;
   *out_ready = specialized ? atomic_load(&specialized->ready) : 0;
   *out_failed = specialized ? atomic_load(&specialized->failed) : 0;

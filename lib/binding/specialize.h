@@ -30,10 +30,4 @@ bool kdl_specialized_is_needed(const kdl_specialized *specialized);
 /* The interceptor. */
 kdl_launch_entry kdl_specialized_launch;
 
-/* ------------------------------------------------------------------------------------------ */
-/* For tests                                                                                    */
-
-/* Images that launches can use now, besides the general one, and those that failed. */
-void kdl_specialized_count(const kdl_kernel *kernel, unsigned *out_ready, unsigned *out_failed);
-
 #endif

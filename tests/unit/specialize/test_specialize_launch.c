@@ -19,10 +19,10 @@ static void values_that_repeat_get_an_image(void **state) {
   assert_int_equal(run_mark(mark, 10), folded);
   assert_int_equal(runs(), 2);
   assert_non_null(strstr(last_run, " --kernel=mark --fold=1=0x0000000a --fold=block=256x1x1\n"));
+  free_mixed(&made); /* the thread has ended */
   assert_said("mark: n=10 block=256x1x1 in 5 launches: an image for it is made in the background");
   assert_said("mark: specialised for n=10 block=256x1x1 in ");
   stop_listening();
-  free_mixed(&made);
 }
 
 static void the_next_process_has_it_at_once(void **state) {
@@ -118,11 +118,11 @@ static void expect_general(const char *reason) {
   assert_true(wait_until(mark, count_failed, 1));
   for (int i = 0; i < 20; ++i)
     assert_int_equal(run_mark(mark, 10), general);
+  assert_int_equal(count_ready(mark), 0);
+  free_mixed(&made);
   assert_said("mark: not specialised for n=10 block=256x1x1: ");
   assert_said(reason);
   stop_listening();
-  assert_int_equal(count_ready(mark), 0);
-  free_mixed(&made);
 }
 
 static void a_linker_that_fails_leaves_the_general_kernel(void **state) {
@@ -145,9 +145,9 @@ static void without_a_linker_the_general_kernel_stays(void **state) {
   launch_often(mark, 10, repeats);
   assert_true(wait_until(mark, count_failed, 1));
   assert_int_equal(run_mark(mark, 10), general);
+  free_mixed(&made);
   assert_said("kdl-ld not found");
   stop_listening();
-  free_mixed(&made);
 }
 
 static void damage_cache(void) {

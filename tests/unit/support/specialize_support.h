@@ -6,6 +6,7 @@
 
 #include "bitcode_support.h"
 #include "lib/binding/specialize.h"
+#include "lib/inspect/specialize.h"
 
 #include <time.h>
 
@@ -30,13 +31,13 @@ static inline double seconds_now(void) {
 
 static inline unsigned count_ready(const kdl_kernel *kernel) {
   unsigned ready, failed;
-  kdl_specialized_count(kernel, &ready, &failed);
+  kdl_kernel_count_specialized(kernel, &ready, &failed);
   return ready;
 }
 
 static inline unsigned count_failed(const kdl_kernel *kernel) {
   unsigned ready, failed;
-  kdl_specialized_count(kernel, &ready, &failed);
+  kdl_kernel_count_specialized(kernel, &ready, &failed);
   return failed;
 }
 

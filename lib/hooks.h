@@ -121,8 +121,10 @@ typedef struct kdl_adaptive_subject {
   kdl_string identity; /* kernel and device as text, by which the table is found */
   kdl_string tuned;    /* lines of a table that the library carries; `data` NULL: none */
   const kdl_backend_table *table;
-  void *handle;   /* the backend's device */
-  bool is_host;   /* a launch has ended when it returns */
+  void *handle; /* the backend's device */
+  bool is_host; /* a launch has ended when it returns */
+  /* Makes at most so many threads of the host wait awake, returns how many did; NULL elsewhere. */
+  unsigned (*wake_threads)(unsigned count);
   uint32_t units; /* of the device; 0: unknown */
   const kdl_shape_argument *arguments;
   size_t argument_count;

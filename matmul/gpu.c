@@ -3,6 +3,7 @@
 #include "matmul/gpu_plan.h"
 #include "matmul/read_tiles.h"
 #include "matmul/tensor_map.h"
+#include "matmul/tuned.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct kdl_matmul_gpu {
   kdl_matmul_gpu_choice *choices;
   size_t choice_count;
   tensor_map_encode *encode; /* NULL: no bulk copies */
+  kdl_tuner *tuner;          /* NULL: the plan of the least cost is used */
 };
 
 static uint64_t next_number(void) {
@@ -151,13 +153,18 @@ kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl_matmul_
     if (matmul->tiles[size].is_bulk)
       matmul->encode = find_tensor_map_encode();
   }
+  /* Tiles add up in another order. */
+  if (!kdl_matmul_whole_k_is_set() && gpu_tuner_create(tiles, &matmul->tuner) != KDL_OK)
+    matmul->tuner = NULL;
   *out_matmul = matmul;
   return KDL_OK;
 }
 
 void kdl_matmul_gpu_free(kdl_matmul_gpu *matmul) {
-  if (matmul)
-    free(matmul->choices);
+  if (!matmul)
+    return;
+  kdl_tuner_destroy(matmul->tuner);
+  free(matmul->choices);
   free(matmul);
 }
 
@@ -367,25 +374,34 @@ typedef struct plan_key {
   uint32_t m, n, k, batch, tile, parts;
 } plan_key;
 
+typedef struct kept_plan {
+  plan_key key;
+  kdl_matmul_gpu_plan plan;
+  uint32_t unusable; /* ways, for a tuner */
+} kept_plan;
+
+static int is_tuned(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem) {
+  return matmul->tuner && !problem->tile && !problem->parts && !matmul->choice_count;
+}
+
 /* A plan takes nearly a microsecond: each thread keeps its last ones, by the shape. */
-static kdl_matmul_gpu_plan find_plan(const kdl_matmul_gpu *matmul,
-                                     const kdl_matmul_gpu_problem *problem) {
+static const kept_plan *find_plan(const kdl_matmul_gpu *matmul,
+                                  const kdl_matmul_gpu_problem *problem) {
   enum { kept = 32 };
-  static _Thread_local struct {
-    plan_key key;
-    kdl_matmul_gpu_plan plan;
-  } plans[kept];
+  static _Thread_local kept_plan plans[kept];
   plan_key key = {matmul->number, problem->workspace.size, problem->m,    problem->n,
                   problem->k,     problem->batch,          problem->tile, problem->parts};
-  uint32_t place = (key.m * 31 + key.n) * 31 + key.k;
+  uint32_t place = (key.m * 31 + key.n) * 31 + key.k + key.tile * 5 + key.parts;
   place = (place ^ place >> 7 ^ place >> 14) % kept;
   if (memcmp(&plans[place].key, &key, sizeof key) != 0) {
     const kdl_matmul_gpu_problem chosen =
         gpu_apply_choices(problem, matmul->choices, matmul->choice_count);
     plans[place].plan = gpu_plan(&matmul->machine, matmul->tiles, &chosen);
     plans[place].key = key;
+    if (is_tuned(matmul, problem))
+      plans[place].unusable = gpu_unusable_ways(&matmul->machine, matmul->tiles, problem);
   }
-  return plans[place].plan;
+  return &plans[place];
 }
 
 kdl_status kdl_matmul_gpu_plan_of(const kdl_matmul_gpu *matmul,
@@ -394,7 +410,7 @@ kdl_status kdl_matmul_gpu_plan_of(const kdl_matmul_gpu *matmul,
   kdl_status status = check(matmul, problem);
   if (status != KDL_OK)
     return status;
-  *out_plan = find_plan(matmul, problem);
+  *out_plan = find_plan(matmul, problem)->plan;
   return out_plan->rows ? KDL_OK
                         : refuse("kdl_matmul_gpu_run: found no tile of that size, or too small a "
                                  "workspace for these parts of K");
@@ -408,7 +424,7 @@ static int begins_early(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_probl
   return gpu_begins_early(&matmul->machine, tile, tiles, plan);
 }
 
-kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
+static kdl_status run_planned(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                               const kdl_matmul_gpu_problem *problem) {
   kdl_matmul_gpu_plan plan;
   kdl_status status = kdl_matmul_gpu_plan_of(matmul, problem, &plan);
@@ -432,4 +448,34 @@ kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
   const void *pointers[] = {&args};
   kdl_args list = {1, pointers, NULL};
   return kdl_launch_call(matmul->kernels[plan.tile][form], queue, &desc, &list);
+}
+
+/* What else a time depends on: which operands lie along K, the type of the result, a workspace. */
+static uint64_t forms_of(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem) {
+  const gpu_matrix lhs = matrix_of(problem->a, 0, 0), rhs = matrix_of(problem->b, 0, 1);
+  return (lies_by_k(matmul, &lhs) ? 1u : 0u) + (lies_by_k(matmul, &rhs) ? 2u : 0u) +
+         (problem->result ? 4u : 0u) + (problem->workspace.size ? 8u : 0u);
+}
+
+/* Where C is its own residual, a launch cannot be repeated. */
+kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
+                              const kdl_matmul_gpu_problem *problem) {
+  kdl_status status = check(matmul, problem);
+  if (status != KDL_OK)
+    return status;
+  if (!is_tuned(matmul, problem) || !problem->m || !problem->n || !problem->batch)
+    return run_planned(matmul, queue, problem);
+  const uint64_t numbers[] = {problem->m, problem->n, problem->k, problem->batch,
+                              forms_of(matmul, problem)};
+  const int is_measured = !problem->residual.elements;
+  kdl_tuner_launch launch;
+  uint32_t way =
+      kdl_tuner_begin(matmul->tuner, queue, numbers, find_plan(matmul, problem)->unusable,
+                      is_measured ? &launch : NULL);
+  do {
+    const kdl_matmul_gpu_problem as = gpu_problem_of_way(problem, way);
+    status = run_planned(matmul, queue, &as);
+  } while (is_measured && kdl_tuner_end(matmul->tuner, queue, &launch, status) &&
+           (way = launch.way, 1));
+  return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions of <kdl/matmul.h> that are not inline: the inline ones, after checks. */
-#include <kdl/matmul_gpu.h>
+#include "matmul/tuned.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,6 +63,8 @@ kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul
   if (status == KDL_OK)
     status = is_gpu ? find_gpu(lib, device, type, &found)
                     : kdl_matmul_find(lib, device, type, threads, &found);
+  if (status == KDL_OK && !is_gpu)
+    status = cpu_tuners_create(&found);
   if (status == KDL_OK)
     *out_matmul = found;
   return status;
@@ -72,7 +74,10 @@ void kdl_matmul_free_call(kdl_matmul *matmul) {
   if (!matmul)
     return;
   kdl_matmul_gpu_free(matmul->gpu);
+  kdl_tuner_destroy(matmul->tuner);
+  kdl_tuner_destroy(matmul->unpacked_tuner);
   matmul->gpu = NULL;
+  matmul->tuner = matmul->unpacked_tuner = NULL;
 }
 
 /* As the inline function counts, with every step checked. GPUs need no more, and have types of one
@@ -121,6 +126,8 @@ kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
     kdl_matmul_matrix b = kdl_matmul_gpu_packed(matmul->gpu, (void *)(uintptr_t)packed, k);
     return run_gpu(matmul, queue, a, &b, c, m, n, k, mode);
   }
+  if (status == KDL_OK && matmul->tuner)
+    return cpu_run_tuned(matmul, queue, *a, packed, *c, m, n, k, mode);
   return status == KDL_OK ? kdl_matmul_run(matmul, queue, *a, packed, *c, m, n, k, mode) : status;
 }
 
@@ -137,6 +144,8 @@ kdl_status kdl_matmul_run_unpacked_call(const kdl_matmul *matmul, kdl_queue *que
     return run_gpu(matmul, queue, a, b, c, m, n, k, mode);
   if (status == KDL_OK)
     status = IS_GIVEN(scratch);
+  if (status == KDL_OK && matmul->unpacked_tuner)
+    return cpu_run_unpacked_tuned(matmul, queue, *a, *b, scratch, *c, m, n, k, mode);
   return status == KDL_OK
              ? kdl_matmul_run_unpacked(matmul, queue, *a, *b, scratch, *c, m, n, k, mode)
              : status;

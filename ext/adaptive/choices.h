@@ -3,8 +3,8 @@
  * The choices of one kernel on one device: a race (race.h) per class of problems
  * (problem_class.h).
  *
- * choices.c has the classes and what a launch does, priors.c what is expected, sample.c measures,
- * stored.c reads and writes the table (table.h), settings.c reads KDL_EXPLORE.
+ * choices.c has the classes, steps.c what a launch does, priors.c what is expected, sample.c
+ * measures, stored.c reads and writes the table (table.h), settings.c reads KDL_EXPLORE.
  */
 #ifndef KDL_ADAPTIVE_CHOICES_H
 #define KDL_ADAPTIVE_CHOICES_H
@@ -18,7 +18,7 @@
 enum {
   KDL_CLASS_LIMIT = 4096, /* classes of a kernel; launches of others use the first variant */
   KDL_PENDING_LIMIT = 8,  /* measured launches of a class that have not ended */
-  KDL_REFERENCES = 5,     /* times of the leader that are kept */
+  KDL_REFERENCES = 8,     /* times of the leader that are kept */
   KDL_BURST_COMPARED = 3, /* launches of a trial of which the median counts */
 };
 
@@ -44,21 +44,24 @@ typedef struct kdl_sample {
   uint8_t state; /* kdl_sample_state */
   bool is_trial; /* of a challenger; else the leader is measured */
   bool is_first; /* of its variant and class: it is marked */
+  bool is_begin; /* of a trial */
   bool is_warm;  /* one of the first after another variant ran: its time is not compared */
+  bool is_idle;  /* the device had nothing to do before it */
   bool is_lost;  /* it hangs: its events are not used again */
   uint32_t variant;
-  uint64_t exact;    /* hash of the launch's numbers */
-  uint64_t number;   /* of the launch in its class */
-  uint64_t mark_ns;  /* what setting the mark took */
-  kdl_mark *mark;    /* NULL: none */
-  uint64_t began_ns; /* by the host's clock */
-  void *start, *end; /* events of the backend; NULL on the host */
+  uint64_t exact;       /* hash of the launch's numbers */
+  uint64_t number;      /* of the launch in its class */
+  uint64_t prepared_ns; /* what was done before the first launch of a trial took */
+  kdl_mark *mark;       /* NULL: none */
+  uint64_t began_ns;    /* by the host's clock */
+  void *start, *end;    /* events of the backend; NULL on the host */
 } kdl_sample;
 
 /* A time of the leader. */
 typedef struct kdl_reference {
   double ns;
   uint64_t exact, number; /* as in kdl_sample */
+  bool is_idle;
 } kdl_reference;
 
 typedef struct kdl_class_entry {
@@ -87,8 +90,13 @@ typedef struct kdl_class_entry {
   uint32_t burst_compared; /* launches that are not warm */
   uint32_t burst_times;    /* of them whose time is known */
   double burst_ns[KDL_BURST_COMPARED];
+  uint32_t burst_idle_times; /* the same of those that found the device idle */
+  double burst_idle_ns[KDL_BURST_COMPARED];
+  uint64_t warm_ns;    /* for which launches of the trial are warm */
+  uint64_t settled_ns; /* until then launches are not compared; 0: not known */
   uint64_t burst_exact;
   bool is_burst_begun;
+  unsigned awake;   /* threads of the host that were awake before the trial */
   uint64_t looked;  /* bits of variants whose first launch was not much slower than the leader's */
   uint32_t cooling; /* launches of the leader after a burst that are not compared */
 
@@ -142,6 +150,10 @@ void kdl_choices_exclude(kdl_adaptive *adaptive, kdl_class_entry *entry, uint32_
 
 bool kdl_entry_try(kdl_class_entry *entry);
 void kdl_entry_leave(kdl_class_entry *entry);
+
+/* steps.c: what the launch does. Called with the entry in use; returns the variant. */
+uint32_t kdl_choices_step(kdl_adaptive *adaptive, kdl_class_entry *entry, uint64_t exact,
+                          kdl_adaptive_trial *out_trial);
 
 /* priors.c: what is expected of the variants of a class. Without trials of its own, the one that is
  * expected to be the fastest leads. Not called with an entry in use. */

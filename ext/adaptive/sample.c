@@ -30,18 +30,29 @@ static double median_of(double *numbers, size_t count) {
   return count ? (numbers[(count - 1) / 2] + numbers[count / 2]) / 2 : 0;
 }
 
-static double median_reference(const kdl_class_entry *entry, const uint64_t *exact) {
+double kdl_reference_ns(const kdl_class_entry *entry) {
   double times[KDL_REFERENCES];
-  size_t count = 0;
-  for (uint32_t i = 0; i < entry->reference_count; ++i) {
-    if (!exact || entry->references[i].exact == *exact)
-      times[count++] = entry->references[i].ns;
-  }
-  return median_of(times, count);
+  for (uint32_t i = 0; i < entry->reference_count; ++i)
+    times[i] = entry->references[i].ns;
+  return median_of(times, entry->reference_count);
 }
 
-double kdl_reference_ns(const kdl_class_entry *entry) {
-  return median_reference(entry, NULL);
+/* What the trial is compared with: launches of the same numbers, if there are some. On a device
+ * that was idle, the time between two events is also that in which the host enqueued the launch:
+ * then all must have found it so. */
+static double reference_of_trial(const kdl_class_entry *entry, bool is_idle) {
+  double same[KDL_REFERENCES], others[KDL_REFERENCES];
+  size_t same_count = 0, other_count = 0;
+  for (uint32_t i = 0; i < entry->reference_count; ++i) {
+    const kdl_reference *reference = &entry->references[i];
+    if (reference->is_idle != is_idle)
+      continue;
+    if (reference->exact == entry->burst_exact)
+      same[same_count++] = reference->ns;
+    else
+      others[other_count++] = reference->ns;
+  }
+  return same_count ? median_of(same, same_count) : median_of(others, other_count);
 }
 
 static void add_reference(kdl_class_entry *entry, const kdl_sample *sample, double ns) {
@@ -50,7 +61,8 @@ static void add_reference(kdl_class_entry *entry, const kdl_sample *sample, doub
             sizeof entry->references - sizeof *entry->references);
     --entry->reference_count;
   }
-  entry->references[entry->reference_count++] = (kdl_reference){ns, sample->exact, sample->number};
+  entry->references[entry->reference_count++] =
+      (kdl_reference){ns, sample->exact, sample->number, sample->is_idle};
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -74,10 +86,10 @@ static bool was_look(const kdl_adaptive *adaptive, kdl_class_entry *entry, doubl
 /* The burst has ended. */
 static void add_trial(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   uint32_t number = entry->burst_variant;
-  double ns = median_of(entry->burst_ns, entry->burst_times);
-  double reference = median_reference(entry, &entry->burst_exact);
-  if (!(reference > 0))
-    reference = kdl_reference_ns(entry);
+  bool is_idle = entry->burst_idle_times > entry->burst_times;
+  double ns = is_idle ? median_of(entry->burst_idle_ns, entry->burst_idle_times)
+                      : median_of(entry->burst_ns, entry->burst_times);
+  double reference = reference_of_trial(entry, is_idle);
   const kdl_race_variant *variant = &entry->race.variants[number];
   if (!(reference > 0) || !(ns > 0) || number == entry->race.leader ||
       variant->state != KDL_RACE_OPEN || was_look(adaptive, entry, ns, reference))
@@ -115,8 +127,9 @@ static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, kdl_sample 
     entry->burst_left = 0;
     sample->is_warm = false;
   }
-  if (!sample->is_warm && entry->burst_times < KDL_BURST_COMPARED)
-    entry->burst_ns[entry->burst_times++] = ns;
+  uint32_t *times = sample->is_idle ? &entry->burst_idle_times : &entry->burst_times;
+  if (!sample->is_warm && *times < KDL_BURST_COMPARED)
+    (sample->is_idle ? entry->burst_idle_ns : entry->burst_ns)[(*times)++] = ns;
   __atomic_fetch_or(&adaptive->tried, (uint64_t)1 << sample->variant, __ATOMIC_RELAXED);
 }
 
@@ -228,6 +241,32 @@ static void cancel(kdl_adaptive *adaptive, kdl_adaptive_trial *trial) {
   trial->sample = NULL;
 }
 
+/* Threads of the host that sleep are not woken for short launches; those of a variant that uses
+ * them would find them awake after its own launches. So a trial begins with threads that are awake,
+ * and after it as many are as were before. */
+static void wake_threads(const kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  if (adaptive->subject.wake_threads)
+    entry->awake = adaptive->subject.wake_threads(UINT32_MAX);
+  if (entry->warm_ns)
+    entry->settled_ns = kdl_adaptive_clock() + entry->warm_ns;
+}
+
+static void end_trial(const kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  if (entry->awake)
+    adaptive->subject.wake_threads(entry->awake);
+  if (entry->warm_ns)
+    entry->settled_ns = kdl_adaptive_clock() + entry->warm_ns;
+}
+
+/* Whether the device had begun before the launch was enqueued. */
+static bool has_found_idle(const kdl_adaptive *adaptive, const kdl_sample *sample) {
+  const kdl_backend_table *table = adaptive->subject.table;
+  int is_passed = 0;
+  return table->event_query &&
+         table->event_query(adaptive->subject.handle, sample->start, &is_passed) == KDL_OK &&
+         is_passed;
+}
+
 /* A process that ends in the first trial of a variant leaves the mark, by which the next one knows
  * that the variant crashed or was interrupted. */
 void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue) {
@@ -237,8 +276,11 @@ void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *q
     kdl_marks_open(&adaptive->marks, adaptive->name, true);
     sample->mark =
         kdl_marks_set(&adaptive->marks, &trial->entry->key, adaptive->variants[sample->variant].id);
-    sample->mark_ns = kdl_adaptive_clock() - now;
   }
+  if (sample->is_begin)
+    wake_threads(adaptive, trial->entry);
+  sample->prepared_ns = sample->is_begin ? kdl_adaptive_clock() - now : 0;
+  sample->is_idle = false;
   sample->began_ns = kdl_adaptive_clock();
   if (!adaptive->subject.is_host && !record_start(adaptive, sample, queue))
     cancel(adaptive, trial);
@@ -253,6 +295,8 @@ void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *que
   const kdl_backend_table *table = adaptive->subject.table;
   bool is_host = adaptive->subject.is_host;
   uint64_t ended_ns = is_host ? kdl_adaptive_clock() : 0;
+  if (!is_host && status == KDL_OK)
+    sample->is_idle = has_found_idle(adaptive, sample);
   if (status != KDL_OK ||
       (!is_host && table->event_record(adaptive->subject.handle, sample->end, queue) != KDL_OK)) {
     cancel(adaptive, trial);
@@ -260,10 +304,13 @@ void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *que
   }
   if (!enter_briefly(entry))
     return; /* the slot stays in use; the class has others */
-  entry->explored_ns += sample->is_first ? sample->mark_ns : 0;
+  entry->explored_ns += sample->prepared_ns;
+  sample->prepared_ns = 0;
   if (is_host) {
     add_time(adaptive, entry, sample, (double)(ended_ns - sample->began_ns));
     release_sample(adaptive, entry, sample);
+    if (sample->is_trial && !entry->burst_left)
+      end_trial(adaptive, entry);
   } else {
     sample->state = KDL_SAMPLE_PENDING;
   }

@@ -57,6 +57,9 @@ typedef struct kdl_matmul {
   int whole_k;   /* not 0: K is never divided, and results do not depend on the threads */
   kdl_matmul_machine machine;
   struct kdl_matmul_gpu *gpu; /* of <kdl/matmul_gpu.h>; NULL: the CPU's */
+  /* Of kdl_matmul_run_call and kdl_matmul_run_unpacked_call, under the policy `adaptive`; NULL: the
+   * division by <kdl/matmul_division.h> */
+  kdl_tuner *tuner, *unpacked_tuner;
 } kdl_matmul;
 
 /* More than any host has. A launch has at most four groups per thread, eight in one
@@ -95,6 +98,7 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   kdl_status status;
   out_matmul->type = type;
   out_matmul->gpu = NULL;
+  out_matmul->tuner = out_matmul->unpacked_tuner = NULL;
   out_matmul->threads = threads ? threads : 1;
   if (threads > KDL_MATMUL_MAX_THREADS)
     out_matmul->threads = KDL_MATMUL_MAX_THREADS;
@@ -177,12 +181,11 @@ static inline kdl_launch_desc kdl_matmul_launch(const kdl_matmul *matmul,
   return desc;
 }
 
-static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *queue,
-                                        kdl_matmul_matrix a, const void *packed,
-                                        kdl_matmul_matrix c, uint32_t m, uint32_t n, uint32_t k,
-                                        kdl_matmul_mode mode) {
-  kdl_matmul_division division = kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads,
-                                                   m, n, kdl_matmul_words(matmul->type, k), 0);
+static inline kdl_status kdl_matmul_run_divided(const kdl_matmul *matmul, kdl_queue *queue,
+                                                kdl_matmul_matrix a, const void *packed,
+                                                kdl_matmul_matrix c, uint32_t m, uint32_t n,
+                                                uint32_t k, kdl_matmul_mode mode,
+                                                kdl_matmul_division division) {
   kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
   uint32_t accumulate = mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,
@@ -199,6 +202,15 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
                             &division.depth};
   kdl_args args = {12, pointers, NULL};
   return kdl_launch_call(matmul->multiply, queue, &desc, &args);
+}
+
+static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *queue,
+                                        kdl_matmul_matrix a, const void *packed,
+                                        kdl_matmul_matrix c, uint32_t m, uint32_t n, uint32_t k,
+                                        kdl_matmul_mode mode) {
+  return kdl_matmul_run_divided(matmul, queue, a, packed, c, m, n, k, mode,
+                                kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads,
+                                                  m, n, kdl_matmul_words(matmul->type, k), 0));
 }
 
 /* Whether a product with unpacked B is best computed in one launch, which packs on demand, for
@@ -265,19 +277,15 @@ static inline kdl_matmul_division kdl_matmul_divide_unpacked(const kdl_matmul *m
   return division;
 }
 
-/* The same with unpacked B. `scratch` has kdl_matmul_packed_size bytes. */
-static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_queue *queue,
-                                                 kdl_matmul_matrix a, kdl_matmul_matrix b,
-                                                 void *scratch, kdl_matmul_matrix c, uint32_t m,
-                                                 uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  kdl_matmul_division division = kdl_matmul_divide_unpacked(matmul, m, n, k);
+/* One launch with unpacked B, or two where K is divided. */
+static inline kdl_status kdl_matmul_run_unpacked_divided(const kdl_matmul *matmul, kdl_queue *queue,
+                                                         kdl_matmul_matrix a, kdl_matmul_matrix b,
+                                                         void *scratch, kdl_matmul_matrix c,
+                                                         uint32_t m, uint32_t n, uint32_t k,
+                                                         kdl_matmul_mode mode,
+                                                         kdl_matmul_division division) {
   int divides_k = division.depths > 1;
-  kdl_status status = KDL_OK;
-  if (!divides_k && !kdl_matmul_packs_on_demand(matmul, m, n, k, &division,
-                                                (float)kdl_host_launch_ns(matmul->threads))) {
-    status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
-    return status ? status : kdl_matmul_run(matmul, queue, a, scratch, c, m, n, k, mode);
-  }
+  kdl_status status;
   kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
   kdl_matmul_matrix to = divides_k ? kdl_matmul_rows(scratch, n) : c;
   uint32_t accumulate = !divides_k && mode == KDL_MATMUL_ADD;
@@ -300,6 +308,21 @@ static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_q
   if (status || !divides_k)
     return status;
   return kdl_matmul_sum(matmul, queue, scratch, division.depths, c, m, n, mode);
+}
+
+/* The same with unpacked B. `scratch` has kdl_matmul_packed_size bytes. */
+static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_queue *queue,
+                                                 kdl_matmul_matrix a, kdl_matmul_matrix b,
+                                                 void *scratch, kdl_matmul_matrix c, uint32_t m,
+                                                 uint32_t n, uint32_t k, kdl_matmul_mode mode) {
+  kdl_matmul_division division = kdl_matmul_divide_unpacked(matmul, m, n, k);
+  kdl_status status;
+  if (division.depths > 1 || kdl_matmul_packs_on_demand(matmul, m, n, k, &division,
+                                                        (float)kdl_host_launch_ns(matmul->threads)))
+    return kdl_matmul_run_unpacked_divided(matmul, queue, a, b, scratch, c, m, n, k, mode,
+                                           division);
+  status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
+  return status ? status : kdl_matmul_run(matmul, queue, a, scratch, c, m, n, k, mode);
 }
 
 /* ------------------------------------------------------------------------------------------ */

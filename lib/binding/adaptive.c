@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/binding/adaptive.h"
 
+#include "lib/backends/host/threads.h"
 #include "lib/binding/capture.h"
 #include "lib/binding/geometry.h"
 #include "lib/binding/variants.h"
@@ -252,7 +253,7 @@ void kdl_adaptive_device_identity(kdl_out *out, const kdl_device_info *info, uin
     kdl_out_format(out, " driver=%s", info->driver);
 }
 
-static void identify(const kdl_kernel *kernel, kdl_out *out) {
+void kdl_adaptive_identify(const kdl_kernel *kernel, const char *what, kdl_out *out) {
   const kdl_runtime *runtime = kernel->runtime;
   kdl_device_info info = {.size = sizeof info};
   uint64_t khz = 0;
@@ -260,7 +261,7 @@ static void identify(const kdl_kernel *kernel, kdl_out *out) {
     return;
   if (runtime->table->clock_rate && runtime->table->clock_rate(runtime->handle, &khz) != KDL_OK)
     khz = 0;
-  kdl_out_format(out, "kernel=%s ", kernel->name);
+  kdl_out_format(out, "%s=%s ", what, kernel->name);
   if (kernel->constants) {
     kdl_digest digest = kdl_digest_of(kernel->constants, strlen(kernel->constants));
     char text[KDL_DIGEST_TEXT];
@@ -273,6 +274,11 @@ static void identify(const kdl_kernel *kernel, kdl_out *out) {
     bool is_odd = out->data[i] == '\n' || out->data[i] == ','; /* metadata has no commas */
     out->data[i] = (char)(is_odd ? ' ' : out->data[i]);
   }
+}
+
+unsigned (*kdl_adaptive_wake_threads(const kdl_device_info *info))(unsigned count) {
+  bool has_threads = strcmp(info->backend, "host") == 0 && kdl_host_thread_limits_get()->total > 1;
+  return has_threads ? kdl_host_wake_threads : NULL;
 }
 
 static void describe_variant(const kdl_kernel *kernel, size_t position, const kdl_kernel_key *first,
@@ -351,7 +357,7 @@ bool kdl_adaptive_create(kdl_kernel *kernel) {
     return false;
   kdl_kernel_key first;
   kdl_geometry_read_key(kernel, 0, &first);
-  identify(kernel, &out);
+  kdl_adaptive_identify(kernel, "kernel", &out);
   kdl_adaptive_subject subject = {
       .kernel = kernel->name,
       .library = kernel->lib->container->name,
@@ -361,6 +367,7 @@ bool kdl_adaptive_create(kdl_kernel *kernel) {
       .table = kernel->runtime->table,
       .handle = kernel->runtime->handle,
       .is_host = info.is_host,
+      .wake_threads = kdl_adaptive_wake_threads(&info),
       .units = info.units,
       .variants = variants,
       .variant_count = (uint32_t)(ranking->count < most ? ranking->count : most),

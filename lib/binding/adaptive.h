@@ -17,6 +17,13 @@
 bool kdl_adaptive_create(kdl_kernel *kernel);
 void kdl_adaptive_destroy(kdl_kernel *kernel);
 
+/* Kernel and device as text, by which a table of times is found: "WHAT=NAME device=...". */
+struct kdl_out;
+void kdl_adaptive_identify(const kdl_kernel *kernel, const char *what, struct kdl_out *out);
+
+/* Of a subject: NULL where a launch has one thread, or none of the host. */
+unsigned (*kdl_adaptive_wake_threads(const kdl_device_info *info))(unsigned count);
+
 /* The bound handle that a launch would use now; the launch is not measured. */
 kdl_status kdl_adaptive_select(const kdl_kernel *kernel, void *queue, const kdl_extent *items,
                                const kdl_args *args, kdl_kernel **out_kernel);

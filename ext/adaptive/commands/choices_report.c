@@ -30,6 +30,13 @@ typedef struct {
   size_t collected_size;
 } report;
 
+static size_t find_id(const report *in, uint64_t id) {
+  size_t i = 0;
+  while (i < in->count && in->ids[i] != id)
+    ++i;
+  return i;
+}
+
 static int add_image(void *user, size_t image) {
   report *to = user;
   char name[512];
@@ -39,7 +46,10 @@ static int add_image(void *user, size_t image) {
   if (to->count == KDL_RACE_VARIANTS)
     return 1;
   kdl_string text = key ? *key : (kdl_string){NULL, 0};
-  to->ids[to->count] = kdl_adaptive_variant_id(to->lib, (uint32_t)image, text);
+  uint64_t id = kdl_adaptive_variant_id(to->lib, (uint32_t)image, text);
+  if (find_id(to, id) < to->count)
+    return 0; /* the same as another one */
+  to->ids[to->count] = id;
   to->images[to->count++] = image;
   if (to->argument_count || !key || !kdl_kernel_parse(*key, &parsed, NULL))
     return 0;
@@ -51,13 +61,6 @@ static int add_image(void *user, size_t image) {
     at = end + 1;
   }
   return 0;
-}
-
-static size_t find_id(const report *in, uint64_t id) {
-  size_t i = 0;
-  while (i < in->count && in->ids[i] != id)
-    ++i;
-  return i;
 }
 
 /* ------------------------------------------------------------------------------------------ */

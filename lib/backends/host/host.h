@@ -92,6 +92,11 @@ void kdl_host_group_memory_release(void *memory);
  * threads run them, this one included; 0: as many as the calling thread may have. */
 kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total, uint32_t limit);
 
+/* Makes so many threads of the pool wait awake for a moment, as after a launch that they shared, if
+ * each can have a CPU. At most all that a launch of this thread may have; waits for them for 0.1 ms
+ * at most. Returns how many were awake before. */
+unsigned kdl_host_wake_threads(unsigned count);
+
 /* The limit of the queue's launches; 0: none. */
 uint32_t kdl_host_queue_threads(const void *queue);
 

@@ -228,3 +228,40 @@ kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total, uint32_t limi
   kdl_host_group_memory_release(shared);
   return status;
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Awake threads                                                                                */
+
+typedef struct host_muster {
+  atomic_uint came;
+  unsigned count;
+  int64_t end_ns;
+} host_muster;
+
+static void host_wait_for_others(const kdl_host_group *group, const void *const *args) {
+  host_muster *all = (host_muster *)(uintptr_t)args[0];
+  (void)group;
+  atomic_fetch_add(&all->came, 1);
+  while (atomic_load_explicit(&all->came, memory_order_relaxed) < all->count &&
+         kdl_host_now_ns() < all->end_ns)
+    ;
+}
+
+unsigned kdl_host_wake_threads(unsigned count) {
+  enum { most_wait_ns = 100000 };
+  const kdl_host_thread_limits *limits = kdl_host_thread_limits_get();
+  unsigned all, most = kdl_host_most_threads(0, &all), awake = kdl_host_pool_awake();
+  double group_ns;
+  count = count < most - 1 ? count : most - 1;
+  if (awake >= count || !limits->may_spin)
+    return awake;
+  host_muster muster = {.count = count + 1, .end_ns = kdl_host_now_ns() + most_wait_ns};
+  const void *args[] = {&muster};
+  const kdl_host_work work = {.run = host_wait_for_others,
+                              .args = args,
+                              .shape.group_count = {count + 1, 1, 1},
+                              .group_count = count + 1,
+                              .end = count + 1};
+  kdl_host_pool_run(&work, 0, count + 1, count + 1, all, NULL, &group_ns);
+  return awake;
+}

@@ -114,6 +114,24 @@ static void adding_a_variant_adds_its_trials_alone(void **state) {
   close_kernel(&kernel);
 }
 
+/* Two images of the same bytes are one variant. */
+static void identical_images_are_one_variant(void **state) {
+  (void)state;
+  use_empty_cache();
+  kdl_adaptive_variant variants[3];
+  fill_variants(variants, 3);
+  variants[2].id = variants[0].id;
+  test_kernel kernel = {.us = {100, 80, 100}};
+  for (int process = 0; process < 2; ++process) {
+    kernel.adaptive = open_variants(variants, 3, NULL);
+    assert_int_equal(is_decided(&kernel, 512), process);
+    learn(&kernel, 512, 30000);
+    assert_int_equal(launch(&kernel, 512), 1);
+    assert_int_equal(kernel.launches[2], 0);
+    close_kernel(&kernel);
+  }
+}
+
 static void without_trials_what_is_known_decides(void **state) {
   (void)state;
   use_empty_cache();
@@ -655,6 +673,7 @@ int main(void) {
       cmocka_unit_test(the_second_process_makes_no_trials),
       cmocka_unit_test(short_processes_learn_together),
       cmocka_unit_test(adding_a_variant_adds_its_trials_alone),
+      cmocka_unit_test(identical_images_are_one_variant),
       cmocka_unit_test(without_trials_what_is_known_decides),
       cmocka_unit_test(classes_learn_from_alike_ones),
       cmocka_unit_test(the_number_of_trials_is_bounded),

@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "matmul/tuned.h"
 
-#include <string.h>
-
-static kdl_status create(kdl_kernel *kernel, const char *const *names, uint32_t name_count,
-                         const char *const *ways, uint32_t way_count, kdl_tuner **out_tuner) {
-  const kdl_tuner_desc desc = {.size = sizeof desc,
-                               .names = names,
-                               .name_count = name_count,
-                               .way_count = way_count,
-                               .ways = ways};
-  return kdl_tuner_create(kernel, &desc, out_tuner);
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* CPUs                                                                                         */
-
 enum { BY_MODEL, BY_ROWS, BY_COLUMNS, BY_BOTH };
 enum { PACKED, ON_DEMAND, BEFORE }; /* B; the last two are ways to multiply with unpacked ones */
 
@@ -61,7 +46,9 @@ static kdl_status create_for_cpu(kdl_kernel *kernel, const cpu_way *ways, uint32
   const char *texts[KDL_TUNER_WAYS];
   for (uint32_t i = 0; i < count; ++i)
     texts[i] = ways[i].name;
-  return create(kernel, names, 4, texts, count, out_tuner);
+  const kdl_tuner_desc desc = {
+      .size = sizeof desc, .names = names, .name_count = 4, .way_count = count, .ways = texts};
+  return kdl_tuner_create(kernel, &desc, out_tuner);
 }
 
 kdl_status cpu_tuners_create(kdl_matmul *matmul) {
@@ -168,42 +155,4 @@ kdl_status cpu_run_unpacked_tuned(const kdl_matmul *matmul, kdl_queue *queue, kd
                  : kdl_matmul_run_unpacked(matmul, queue, a, b, scratch, c, m, n, k, mode);
   } while (kdl_tuner_end(matmul->unpacked_tuner, queue, &launch, status) && (way = launch.way, 1));
   return status;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* GPUs                                                                                         */
-
-kdl_matmul_gpu_problem gpu_problem_of_way(const kdl_matmul_gpu_problem *problem, uint32_t way) {
-  kdl_matmul_gpu_problem made = *problem;
-  if (way) {
-    made.tile = (way - 1) / 2 + 1;
-    made.parts = (way - 1) % 2;
-  }
-  return made;
-}
-
-uint32_t gpu_unusable_ways(const gpu_machine *machine, const gpu_tile *tiles,
-                           const kdl_matmul_gpu_problem *problem) {
-  kdl_matmul_gpu_plan plans[GPU_WAYS];
-  uint32_t bits = 0;
-  for (uint32_t way = 0; way < GPU_WAYS; ++way) {
-    const kdl_matmul_gpu_problem as = gpu_problem_of_way(problem, way);
-    plans[way] = gpu_plan(machine, tiles, &as);
-    if (way && !plans[way].rows)
-      bits |= 1u << way;
-    for (uint32_t other = 0; other < way; ++other) {
-      if (memcmp(&plans[other], &plans[way], sizeof plans[way]) == 0)
-        bits |= 1u << way;
-    }
-  }
-  return bits;
-}
-
-kdl_status gpu_tuner_create(kdl_kernel *kernel, kdl_tuner **out_tuner) {
-  static const char *const names[] = {"m", "n", "k", "batch", "forms"};
-  static const char *const ways[GPU_WAYS] = {"model",        "tile 0", "tile 0 whole", "tile 1",
-                                             "tile 1 whole", "tile 2", "tile 2 whole", "tile 3",
-                                             "tile 3 whole", "tile 4", "tile 4 whole", "tile 5",
-                                             "tile 5 whole"};
-  return create(kernel, names, 5, ways, GPU_WAYS, out_tuner);
 }

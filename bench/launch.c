@@ -9,6 +9,7 @@
  *     bench_launch --count N KIND   N of one kind, for callgrind
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
+#include "lib/inspect/specialize.h"
 #include "measure/harness.h"
 #include "measure/must.h"
 #include "peers/peer.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int driver_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
@@ -30,6 +32,8 @@ typedef struct {
   kdl_kernel *variant;  /* the same, before images with conditions */
   kdl_kernel *shaped;   /* with three arguments that describe the problem */
   kdl_kernel *adaptive; /* the same under the policy adaptive, decided */
+  kdl_kernel *special;  /* with an image for the values of those arguments */
+  kdl_kernel *observed; /* without one, while launches are observed */
   kdl_queue *queue;
   void *function;
   driver_launch **direct;
@@ -113,6 +117,17 @@ CASE launch_adaptive(void *context) {
   launch_matrix(at->adaptive, at->queue);
 }
 
+/* There is an image for these values. */
+CASE launch_special(void *context) {
+  const subject *at = context;
+  launch_matrix(at->special, at->queue);
+}
+
+CASE launch_observed(void *context) {
+  const subject *at = context;
+  launch_matrix(at->observed, at->queue);
+}
+
 CASE host_plain(void *context) {
   const subject *at = context;
   uint32_t n = 5;
@@ -181,17 +196,24 @@ static kdl_string to_kdl_string(const char *words) {
   return (kdl_string){words, strlen(words)};
 }
 
-static void add_null_image(kdl_writer *writer, const char *key) {
+enum { declared_bitcode = 2, declared_cubin = 3 }; /* LLVM's numbers */
+
+static void add_image_bytes(kdl_writer *writer, const char *key, uint16_t kind, const void *data,
+                            size_t size) {
   kdl_pair pairs[] = {{to_kdl_string("triple"), to_kdl_string("nvptx64-nvidia-cuda")},
                       {to_kdl_string("arch"), to_kdl_string("sm_90")},
                       {to_kdl_string("kdl.kernel.k"), to_kdl_string(key)}};
   kdl_writer_image image = {.size = sizeof image,
-                            .declared_kind = 3,
+                            .declared_kind = kind,
                             .pairs = pairs,
                             .pair_count = 3,
-                            .data = "image",
-                            .data_size = 5};
+                            .data = data,
+                            .data_size = size};
   bench_require(kdl_writer_add(writer, &image), "writer");
+}
+
+static void add_null_image(kdl_writer *writer, const char *key) {
+  add_image_bytes(writer, key, declared_cubin, "image", 5);
 }
 
 /* A library of images whose bytes do not matter. */
@@ -226,6 +248,41 @@ static kdl_library *shaped_library(void) {
   return lib;
 }
 
+/* Bitcode whose contents do not matter: the fake kdl-ld does not read it. */
+static kdl_kernel *special_kernel(kdl_device *device, const char *mode) {
+  void *data;
+  size_t size;
+  kdl_writer *writer;
+  kdl_library *lib;
+  kdl_kernel *kernel;
+  setenv("KDL_LD", KDL_BENCH_FAKE_LD, 1);
+  setenv("KDL_FAKE_LD_IMAGE", KDL_BENCH_PTX, 1);
+  setenv("KDL_SPECIALIZE", mode, 1);
+  bench_require(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  add_image_bytes(writer, "sig=u32 u32 u32; block=128x1x1; names=m n k; specialize=m n k",
+                  declared_bitcode,
+                  "BC\xc0\xde"
+                  "1234",
+                  8);
+  bench_require(kdl_writer_finish(writer, &data, &size), "writer");
+  kdl_writer_destroy(writer);
+  bench_require(kdl_open_memory(data, size, NULL, &lib), "open");
+  bench_require(kdl_sym(lib, device, "k", NULL, &kernel), "kernel");
+  bench_require(kdl_prefetch(kernel), "load");
+  return kernel;
+}
+
+static void wait_for_special(const subject *at) {
+  unsigned ready = 0, failed = 0;
+  launch_matrix(at->special, at->queue);
+  while (!ready && !failed) {
+    usleep(1000);
+    kdl_kernel_count_specialized(at->special, &ready, &failed);
+  }
+  if (failed)
+    bench_die("no image for the values: see KDL_DEBUG=link");
+}
+
 static subject null_subject(void) {
   subject made = {.desc = kdl_grid(16, 1, 1)};
   kdl_device *device = kdl_device_at(0);
@@ -240,6 +297,9 @@ static subject null_subject(void) {
   bench_require(kdl_sym(shaped, device, "k", &adaptive, &made.adaptive), "kernel");
   launch_matrix(made.shaped, made.queue);
   launch_matrix(made.adaptive, made.queue);
+  made.special = special_kernel(device, "auto,1");
+  made.observed = special_kernel(device, "auto,1000000");
+  wait_for_special(&made);
   bench_require(kdl_kernel_native(made.kernel, &made.function), "native");
   made.direct = dlsym(dlopen(KDL_NULL_BACKEND, RTLD_NOW), "null_launch");
   if (!made.direct)
@@ -286,11 +346,12 @@ static void report_cases(const char *title, const bench_case *cases, size_t coun
 
 static int run_launch_count(const subject *at, long count, const char *which) {
   static const bench_case named[] = {
-      {"direct", launch_direct, NULL},    {"launch", launch_kdl, NULL},
-      {"anew", launch_anew, NULL},        {"default", launch_default_queue, NULL},
-      {"call", launch_call, NULL},        {"items", launch_items, NULL},
-      {"when", launch_when, NULL},        {"shaped", launch_shaped, NULL},
-      {"adaptive", launch_adaptive, NULL}};
+      {"direct", launch_direct, NULL},     {"launch", launch_kdl, NULL},
+      {"anew", launch_anew, NULL},         {"default", launch_default_queue, NULL},
+      {"call", launch_call, NULL},         {"items", launch_items, NULL},
+      {"when", launch_when, NULL},         {"shaped", launch_shaped, NULL},
+      {"adaptive", launch_adaptive, NULL}, {"special", launch_special, NULL},
+      {"observed", launch_observed, NULL}};
   for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
     if (strcmp(named[i].name, which) != 0)
       continue;
@@ -319,7 +380,9 @@ int main(int argc, char **argv) {
                           {"kdl_launch_items", launch_items, &null},
                           {"kdl_launch_items, by a condition", launch_when, &null},
                           {"kdl_launch_items, three sizes", launch_shaped, &null},
-                          {"the same, adaptive and decided", launch_adaptive, &null}};
+                          {"the same, adaptive and decided", launch_adaptive, &null},
+                          {"the same, specialised", launch_special, &null},
+                          {"the same, observed", launch_observed, &null}};
   report_cases("a driver that does nothing", on_null, sizeof on_null / sizeof *on_null, blocks);
   subject host = host_subject();
   static peer_instance omp;

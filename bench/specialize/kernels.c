@@ -50,14 +50,15 @@ __gpu_kernel void energy(const __gpu_global float *poses, const __gpu_global flo
 /* ------------------------------------------------------------------------------------------ */
 /* An optimiser: several steps of moments with corrections for their bias                       */
 
-__gpu_kernel void adam(__gpu_global float *weights, __gpu_global float *first,
-                       __gpu_global float *second, const __gpu_global float *gradients, uint32_t n,
+/* The moments are one after the other, and so are the new values. */
+__gpu_kernel void adam(const __gpu_global float *weights, const __gpu_global float *moments,
+                       const __gpu_global float *gradients, __gpu_global float *out, uint32_t n,
                        float rate, float beta1, float beta2, float epsilon, float scale,
                        int32_t steps, int32_t mode) {
   uint32_t i = item();
   if (i >= n)
     return;
-  float weight = weights[i], m = first[i], v = second[i];
+  float weight = weights[i], m = moments[i], v = moments[n + i];
   float power1 = 1, power2 = 1;
   for (int32_t step = 0; step < steps; ++step) {
     float gradient = gradients[i] / scale;
@@ -70,23 +71,23 @@ __gpu_kernel void adam(__gpu_global float *weights, __gpu_global float *first,
     float root = mode == 0 ? kdl_sqrt(corrected2 + epsilon) : kdl_sqrt(corrected2) + epsilon;
     weight -= rate * (corrected1 / root);
   }
-  weights[i] = weight;
-  first[i] = m;
-  second[i] = v;
+  out[i] = weight;
+  out[n + i] = m;
+  out[2 * n + i] = v;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Hydrodynamics: the equation of state of each element, in half steps                          */
 
-__gpu_kernel void state(const __gpu_global double *energy_old, const __gpu_global double *volumes,
-                        __gpu_global double *pressure, __gpu_global double *energy_new, uint32_t n,
+__gpu_kernel void state(const __gpu_global double *energies, const __gpu_global double *volumes,
+                        const __gpu_global double *pressures, __gpu_global double *out, uint32_t n,
                         double least_energy, double least_pressure, double energy_cut,
                         double pressure_cut, double least_volume, double most_volume,
                         double density, int32_t repetitions) {
   uint32_t i = item();
   if (i >= n)
     return;
-  double e = energy_old[i], p = pressure[i], volume = volumes[i];
+  double e = energies[i], p = pressures[i], volume = volumes[i];
   if (least_volume != 0 && volume < least_volume)
     volume = least_volume;
   if (most_volume != 0 && volume > most_volume)
@@ -111,8 +112,8 @@ __gpu_kernel void state(const __gpu_global double *energy_old, const __gpu_globa
       e = least_energy;
     p = third * e;
   }
-  pressure[i] = p;
-  energy_new[i] = e;
+  out[i] = p;
+  out[n + i] = e;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -141,14 +141,16 @@ static void replace_calls(LLVMModuleRef module, const char *name, uint64_t value
   }
 }
 
+/* PTX has either bound. */
 static void set_block_nvidia(const folding *f) {
+  static const char most[] = "nvvm.maxntid";
   static const char *const reads[] = {"llvm.nvvm.read.ptx.sreg.ntid.x",
                                       "llvm.nvvm.read.ptx.sreg.ntid.y",
                                       "llvm.nvvm.read.ptx.sreg.ntid.z"};
   char text[48];
   snprintf(text, sizeof text, "%u,%u,%u", f->block[0], f->block[1], f->block[2]);
   set_text(f, "nvvm.reqntid", text);
-  set_text(f, "nvvm.maxntid", text);
+  LLVMRemoveStringAttributeAtIndex(f->kernel, LD_FUNCTION_ATTRIBUTES, most, sizeof most - 1);
   for (int i = 0; i < 3; ++i)
     replace_calls(f->linker->module, reads[i], f->block[i]);
 }

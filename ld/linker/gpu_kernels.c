@@ -65,6 +65,9 @@ static kdl_status set_block(const ld_linker *linker, LLVMValueRef kernel, LLVMVa
   char text[48];
   if (!items) /* no such variant of the kernel: it does nothing */
     return KDL_OK;
+  static const char exact[] = "nvvm.reqntid"; /* by ld_fold */
+  if (LLVMGetStringAttributeAtIndex(kernel, LD_FUNCTION_ATTRIBUTES, exact, sizeof exact - 1))
+    return KDL_OK;
   if (linker->target.family == KDL_FAMILY_NVPTX) {
     snprintf(text, sizeof text, "%llu", items);
     set_attribute(kernel, LD_FUNCTION_ATTRIBUTES, "nvvm.maxntid", text);

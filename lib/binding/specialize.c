@@ -64,32 +64,27 @@ static inline uint64_t alignment_of(uint64_t address) {
   return address % near_alignment == 0 ? near_alignment : 0;
 }
 
+/* False where the block is too large to compare. */
+static __attribute__((noinline)) bool read_rare_word(const kdl_fold *fold, const kdl_kernel *kernel,
+                                                     const kdl_launch_desc *desc,
+                                                     const kdl_args *args, uint64_t *out_word) {
+  if (fold->kind == KDL_FOLD_BLOCK)
+    return pack_block(desc->block[0] ? desc->block : kernel->block, out_word);
+  *out_word = 0;
+  memcpy(out_word, args->pointers[fold->index], fold->size);
+  if (fold->kind == KDL_FOLD_POINTER)
+    *out_word = alignment_of(*out_word);
+  return true;
+}
+
 static inline bool read_word(const kdl_fold *fold, const kdl_kernel *kernel,
                              const kdl_launch_desc *desc, const kdl_args *args,
                              uint64_t *out_word) {
-  if (fold->kind == KDL_FOLD_BLOCK)
-    return pack_block(desc->block[0] ? desc->block : kernel->block, out_word);
-  const void *place = args->pointers[fold->index];
-  uint64_t wide;
+  if (fold->size != sizeof(uint32_t))
+    return read_rare_word(fold, kernel, desc, args, out_word);
   uint32_t word;
-  uint16_t half;
-  switch (fold->size) {
-  case 4:
-    memcpy(&word, place, sizeof word);
-    *out_word = word;
-    break;
-  case 2:
-    memcpy(&half, place, sizeof half);
-    *out_word = half;
-    break;
-  case 1:
-    *out_word = *(const uint8_t *)place;
-    break;
-  default:
-    memcpy(&wide, place, sizeof wide);
-    *out_word = fold->kind == KDL_FOLD_POINTER ? alignment_of(wide) : wide;
-    break;
-  }
+  memcpy(&word, args->pointers[fold->index], sizeof word);
+  *out_word = word;
   return true;
 }
 
@@ -258,6 +253,7 @@ static specialized_image *add_image(kdl_specialized *specialized, const uint64_t
 /* Observing                                                                                    */
 
 static void end_observing(kdl_specialized *specialized, const char *why) {
+  KDL_NOT_CANCELLED;
   kdl_debug(KDL_DEBUG_LINK, "%s: launches are not observed any more: %s", specialized->kernel->name,
             why);
   atomic_store_explicit(&specialized->is_observing, false, memory_order_relaxed);
@@ -266,6 +262,7 @@ static void end_observing(kdl_specialized *specialized, const char *why) {
 
 /* The values of the first launch may have an image from an earlier process. */
 static bool use_cached(kdl_specialized *specialized, const uint64_t *words) {
+  KDL_NOT_CANCELLED;
   uint32_t mask = (uint32_t)((1u << specialized->folds.count) - 1);
   specialized_image *image = add_image(specialized, words, mask);
   const kdl_runtime *runtime = specialized->kernel->runtime;
@@ -285,6 +282,7 @@ static bool use_cached(kdl_specialized *specialized, const uint64_t *words) {
 
 static void request_image(kdl_specialized *specialized, const uint64_t *words, uint32_t mask,
                           uint32_t times) {
+  KDL_NOT_CANCELLED;
   specialized_image *image = add_image(specialized, words, mask);
   const char *name = specialized->kernel->name;
   if (!image)
@@ -312,7 +310,6 @@ static void observe(kdl_specialized *specialized, const uint64_t *words) {
 
 static __attribute__((noinline)) void observe_launch(kdl_specialized *specialized,
                                                      const uint64_t *words) {
-  KDL_NOT_CANCELLED;
   if (atomic_flag_test_and_set_explicit(&specialized->is_busy, memory_order_acquire))
     return;
   if (atomic_load_explicit(&specialized->is_observing, memory_order_relaxed)) {

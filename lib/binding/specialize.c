@@ -8,7 +8,6 @@
 #include "support/base/text.h"
 #include "support/system/environment.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -52,12 +51,6 @@ static uint64_t now_us(void) {
 
 enum { far_alignment = 64, near_alignment = 16 };
 
-/* y and z of the block have 16 bits each; *out_word is not comparable where they have more. */
-static inline bool pack_block(const uint32_t block[3], uint64_t *out_word) {
-  *out_word = block[0] | (uint64_t)block[1] << 32 | (uint64_t)block[2] << 48;
-  return block[1] <= UINT16_MAX && block[2] <= UINT16_MAX;
-}
-
 static inline uint64_t alignment_of(uint64_t address) {
   if (address % far_alignment == 0)
     return far_alignment;
@@ -69,7 +62,7 @@ static __attribute__((noinline)) bool read_rare_word(const kdl_fold *fold, const
                                                      const kdl_launch_desc *desc,
                                                      const kdl_args *args, uint64_t *out_word) {
   if (fold->kind == KDL_FOLD_BLOCK)
-    return pack_block(desc->block[0] ? desc->block : kernel->block, out_word);
+    return kdl_fold_pack_block(desc->block[0] ? desc->block : kernel->block, out_word);
   *out_word = 0;
   memcpy(out_word, args->pointers[fold->index], fold->size);
   if (fold->kind == KDL_FOLD_POINTER)
@@ -98,29 +91,6 @@ static inline bool has_words(const specialized_image *image, const uint64_t *wor
 /* ------------------------------------------------------------------------------------------ */
 /* Text                                                                                         */
 
-static void out_value(kdl_out *out, const kdl_fold *fold, uint64_t word) {
-  kdl_out_format(out, "%.*s=", (int)fold->name.length, fold->name.data);
-  unsigned unused = 64 - fold->size * 8u;
-  float single;
-  double number;
-  uint32_t bits = (uint32_t)word;
-  memcpy(&single, &bits, sizeof single);
-  memcpy(&number, &word, sizeof number);
-  if (fold->kind == KDL_FOLD_BLOCK)
-    kdl_out_format(out, "%ux%ux%u", bits, (unsigned)(word >> 32 & UINT16_MAX),
-                   (unsigned)(word >> 48));
-  else if (fold->kind == KDL_FOLD_POINTER)
-    kdl_out_format(out, "aligned(%" PRIu64 ")", word);
-  else if (fold->kind == KDL_FOLD_INT)
-    kdl_out_format(out, "%" PRId64, (int64_t)(word << unused) >> unused);
-  else if (fold->kind == KDL_FOLD_UINT)
-    kdl_out_format(out, "%" PRIu64, word);
-  else if (fold->size >= 4)
-    kdl_out_format(out, "%.9g", fold->size == 4 ? (double)single : number);
-  else
-    kdl_out_format(out, "0x%04x", bits);
-}
-
 /* "n=64 alpha=2" */
 static void out_values(kdl_out *out, const kdl_specialized *specialized, const uint64_t *words,
                        uint32_t mask) {
@@ -129,7 +99,7 @@ static void out_values(kdl_out *out, const kdl_specialized *specialized, const u
     if (!(mask >> i & 1))
       continue;
     kdl_out_format(out, "%s", join);
-    out_value(out, &specialized->folds.items[i], words[i]);
+    kdl_fold_print(out, &specialized->folds.items[i], words[i]);
     join = " ";
   }
 }
@@ -138,17 +108,8 @@ static void out_values(kdl_out *out, const kdl_specialized *specialized, const u
 static void out_folds(kdl_out *out, const kdl_specialized *specialized, const uint64_t *words,
                       uint32_t mask) {
   for (size_t i = 0; i < specialized->folds.count; ++i) {
-    const kdl_fold *fold = &specialized->folds.items[i];
-    uint64_t word = words[i];
-    if (!(mask >> i & 1))
-      continue;
-    if (fold->kind == KDL_FOLD_BLOCK)
-      kdl_out_format(out, "fold block=%ux%ux%u\n", (unsigned)(uint32_t)word,
-                     (unsigned)(word >> 32 & UINT16_MAX), (unsigned)(word >> 48));
-    else if (fold->kind != KDL_FOLD_POINTER)
-      kdl_out_format(out, "fold %u=0x%0*" PRIx64 "\n", fold->index, fold->size * 2, word);
-    else if (word)
-      kdl_out_format(out, "fold %u=align%" PRIu64 "\n", fold->index, word);
+    if (mask >> i & 1)
+      kdl_fold_print_line(out, &specialized->folds.items[i], words[i]);
   }
 }
 

@@ -2,6 +2,11 @@
 #include "lib/target/fold_list.h"
 
 #include "lib/inspect/conditions.h"
+#include "lib/inspect/specialize.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 static const kdl_fold_kind kinds[] = {[KDL_PARAM_INT] = KDL_FOLD_INT,
                                       [KDL_PARAM_UINT] = KDL_FOLD_UINT,
@@ -50,4 +55,84 @@ bool kdl_fold_list_read(const kdl_kernel_key *key, kdl_fold_list *out_list,
     at = end + 1;
   }
   return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Text                                                                                         */
+
+static void out_block(kdl_out *out, uint64_t word) {
+  kdl_out_format(out, "block=%" PRIu32 "x%ux%u", (uint32_t)word,
+                 (unsigned)(word >> 32 & UINT16_MAX), (unsigned)(word >> 48));
+}
+
+void kdl_fold_print(kdl_out *out, const kdl_fold *fold, uint64_t word) {
+  if (fold->kind == KDL_FOLD_BLOCK) {
+    out_block(out, word);
+    return;
+  }
+  kdl_out_format(out, "%.*s=", (int)fold->name.length, fold->name.data);
+  unsigned unused = 64 - fold->size * 8u;
+  uint32_t bits = (uint32_t)word;
+  float single;
+  double number;
+  memcpy(&single, &bits, sizeof single);
+  memcpy(&number, &word, sizeof number);
+  if (fold->kind == KDL_FOLD_POINTER)
+    kdl_out_format(out, "aligned(%" PRIu64 ")", word);
+  else if (fold->kind == KDL_FOLD_INT)
+    kdl_out_format(out, "%" PRId64, (int64_t)(word << unused) >> unused);
+  else if (fold->kind == KDL_FOLD_UINT)
+    kdl_out_format(out, "%" PRIu64, word);
+  else if (fold->size >= 4)
+    kdl_out_format(out, "%.9g", fold->size == 4 ? (double)single : number);
+  else
+    kdl_out_format(out, "0x%04" PRIx32, bits);
+}
+
+void kdl_fold_print_line(kdl_out *out, const kdl_fold *fold, uint64_t word) {
+  if (fold->kind == KDL_FOLD_BLOCK) {
+    kdl_out_format(out, "fold ");
+    out_block(out, word);
+    kdl_out_format(out, "\n");
+  } else if (fold->kind != KDL_FOLD_POINTER) {
+    kdl_out_format(out, "fold %u=0x%0*" PRIx64 "\n", fold->index, fold->size * 2, word);
+  } else if (word) {
+    kdl_out_format(out, "fold %u=align%" PRIu64 "\n", fold->index, word);
+  }
+}
+
+/* "4=0x0000002a" of a parameter in the list; other values are printed as they are. */
+static void out_line_value(kdl_out *out, const kdl_fold_list *list, kdl_string value) {
+  char text[64];
+  unsigned index;
+  uint64_t word;
+  kdl_out_format(&(kdl_out){text, sizeof text, 0}, "%.*s", (int)value.length, value.data);
+  bool is_bits = sscanf(text, "%u=0x%" SCNx64, &index, &word) == 2;
+  bool is_alignment = !is_bits && sscanf(text, "%u=align%" SCNu64, &index, &word) == 2;
+  for (size_t i = 0; (is_bits || is_alignment) && i < list->count; ++i) {
+    const kdl_fold *fold = &list->items[i];
+    if (fold->kind != KDL_FOLD_BLOCK && fold->index == index) {
+      kdl_fold_print(out, fold, word);
+      return;
+    }
+  }
+  kdl_out_format(out, "%s", text);
+}
+
+bool kdl_fold_lines_print(const struct kdl_kernel_key *key, kdl_string lines, kdl_out *out) {
+  static const char word[] = "fold ";
+  kdl_fold_list list;
+  const char *join = "";
+  if (!kdl_kernel_has(key, KDL_KERNEL_SPECIALIZE) || !kdl_fold_list_read(key, &list, NULL))
+    list.count = 0;
+  for (size_t at = 0; at < lines.length;) {
+    kdl_string line = {lines.data + at, kdl_text_find(lines, at, "\n") - at};
+    at += line.length + 1;
+    if (!kdl_text_starts(line, word))
+      continue;
+    kdl_out_format(out, "%s", join);
+    out_line_value(out, &list, kdl_text_substr(line, sizeof word - 1));
+    join = " ";
+  }
+  return *join;
 }

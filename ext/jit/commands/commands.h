@@ -5,10 +5,16 @@
 
 #include "tools/common/command.h"
 
+#include <kdl/kdl.h>
+
 int cli_run_link(const cli_args *args);
 int cli_run_cache(const cli_args *args);
 
 extern const cli_command cli_command_link, cli_command_cache;
+
+/* For kdl explain: the values for which the kernel's bitcode has images in the cache; nothing where
+ * its metadata names none. */
+kdl_status cli_specialized_print(kdl_library *lib, const char *kernel);
 
 /* Print whether kdl-ld works, and where the cache is. */
 void cli_doctor_linker(void);

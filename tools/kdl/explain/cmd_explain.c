@@ -55,6 +55,17 @@ static kdl_status print_choices(const cli_query *query) {
   return KDL_OK;
 }
 
+/* Values that have images of their own. */
+static kdl_status print_specialized(const cli_query *query) {
+#if KDL_WITH_JIT
+  if (query->kernel)
+    return cli_specialized_print(query->input->lib, query->kernel);
+#else
+  (void)query;
+#endif
+  return KDL_OK;
+}
+
 /* The exit code depends on the outcome, which was already printed. */
 static int explain(const cli_args *args, const cli_query *query, const cli_devices *devices) {
   bool as_json = cli_args_has(args, "json");
@@ -74,6 +85,8 @@ static int explain(const cli_args *args, const cli_query *query, const cli_devic
     fits = cli_args_has(args, "all") ? misses < devices->count : misses == 0;
     if (status == KDL_OK && !as_json)
       status = print_choices(query);
+    if (status == KDL_OK && !as_json)
+      status = print_specialized(query);
   }
   if (status != KDL_OK)
     return cli_report_status(status);

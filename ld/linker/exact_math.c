@@ -117,11 +117,16 @@ static kdl_status keep_call(const ld_linker *linker, LLVMValueRef function, LLVM
   return KDL_OK;
 }
 
+/* Whether code for the family divides less exactly where it is permitted; others ignore it. */
+static bool uses_accuracy(kdl_target_family family) {
+  return family == KDL_FAMILY_AMDGCN || family == KDL_FAMILY_SPIRV;
+}
+
 static kdl_status keep_instruction(const ld_linker *linker, LLVMValueRef function,
                                    LLVMValueRef instruction, unsigned accuracy) {
   if (LLVMCanValueUseFastMathFlags(instruction) && LLVMGetFastMathFlags(instruction))
     return fail_inexact(linker, function, "fast-math flags");
-  if (LLVMGetMetadata(instruction, accuracy))
+  if (uses_accuracy(linker->target.family) && LLVMGetMetadata(instruction, accuracy))
     return fail_inexact(linker, function, "operations with a permitted error");
   return LLVMIsACallInst(instruction) ? keep_call(linker, function, instruction) : KDL_OK;
 }

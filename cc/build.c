@@ -198,7 +198,7 @@ static void add_portable_pairs(pair_list *pairs, const cc_job *job, kdl_arena *a
   if (kdl_starts_with(producer, "LLVM"))
     add_pair(pairs, "kdl.llvm", xarena_format(arena, "%s", producer + sizeof "LLVM" - 1));
   if (job->has_half || job->has_double)
-    add_pair(pairs, "kdl.needs",
+    add_pair(pairs, KDL_NEEDS_KEY,
              job->has_half && job->has_double ? "fp16+fp64"
              : job->has_half                  ? "fp16"
                                               : "fp64");

@@ -10,6 +10,7 @@
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
 #include "ld/report.h"
+#include "ld/spirv/spirv.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"
@@ -60,6 +61,24 @@ static void add_dependence(ld_linker *linker, const char *found, const char *pla
     ld_string_list_append(&linker->depends, found ? found : place);
 }
 
+static kdl_status open_libraries(ld_linker *linker) {
+  return ld_libraries_open(linker->request, linker->is_portable ? linker->portable : NULL,
+                           linker->builtin, &linker->libraries);
+}
+
+/* Bitcode, or SPIR-V, which becomes portable bitcode. */
+static kdl_status read_caller(ld_linker *linker, const cli_bytes *caller) {
+  linker->is_portable = ld_spirv_is(caller->data, caller->size);
+  if (linker->is_portable) {
+    KDL_TRY(open_libraries(linker));
+    return ld_spirv_read(linker, caller->data, caller->size);
+  }
+  KDL_TRY(ld_module_read(linker->context, caller->data, caller->size, linker->request->caller,
+                         &linker->module));
+  linker->is_portable = ld_form_is(linker->module);
+  return open_libraries(linker);
+}
+
 static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   const ld_request *request = linker->request;
   ld_confinement confinement;
@@ -72,10 +91,8 @@ static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   KDL_TRY(cli_bytes_read(request->path, caller));
   KDL_TRY(ld_target_init(request, &linker->target));
   ld_stages_end(&linker->stages, LD_STAGE_START);
-  KDL_TRY(ld_module_read(linker->context, caller->data, caller->size, request->caller,
-                         &linker->module));
+  KDL_TRY(read_caller(linker, caller));
   ld_stages_end(&linker->stages, LD_STAGE_PARSE);
-  linker->is_portable = ld_form_is(linker->module);
   if (linker->is_portable) {
     add_dependence(linker, linker->portable, portable);
     KDL_TRY(ld_portable_lower(linker));
@@ -84,8 +101,6 @@ static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   KDL_TRY(ld_link_strip_caller(linker));
   ld_stages_end(&linker->stages, LD_STAGE_LINK);
   ld_string_list_append(&linker->depends, ld_version_library());
-  KDL_TRY(ld_libraries_open(request, linker->is_portable ? linker->portable : NULL, linker->builtin,
-                            &linker->libraries));
   ld_stages_end(&linker->stages, LD_STAGE_CHOOSE);
   KDL_TRY(ld_link(linker));
   if (request->emit != LD_EMIT_CHOICE)

@@ -176,7 +176,7 @@ static kdl_status print_ukernel_path(FILE *out) {
 
 /* Other settings of kdl-ld. */
 static void print_tool_variables(FILE *out) {
-  static const char *const names[] = {"KDL_LLD", "KDL_PTXAS"};
+  static const char *const names[] = {"KDL_LLD", "KDL_LLVM_SPIRV", "KDL_PTXAS"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     const char *value = kdl_environment(names[i]);
     if (!value)

@@ -211,6 +211,8 @@ static bool restrict_files(const ld_request *request, const char *builtin, const
     allow_program(&landlock, program.path);
   if (ld_program_find_ptxas(&program))
     allow_program(&landlock, program.path);
+  if (ld_program_find_llvm_spirv(&program))
+    allow_program(&landlock, program.path);
   if (request) {
     ld_landlock_allow(&landlock, request->path, LD_LANDLOCK_READ);
     for (size_t i = 0; i < request->libraries.count; ++i)

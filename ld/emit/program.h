@@ -31,9 +31,10 @@ typedef struct ld_program {
 bool ld_program_find(const char *variable, const char *const *names, const char *places,
                      ld_program *out_program);
 
-/* ld.lld and ptxas (image_programs.c). */
+/* ld.lld and ptxas (image_programs.c), and llvm-spirv (ld/spirv/translate.c). */
 bool ld_program_find_lld(ld_program *out_program);
 bool ld_program_find_ptxas(ld_program *out_program);
+bool ld_program_find_llvm_spirv(ld_program *out_program);
 
 /* Runs a program to its end; `stdout_file` may be NULL. The error contains the first lines of its
  * standard error. */

@@ -45,7 +45,7 @@ static kdl_status make_image(const form_job *job, ld_context *context, const cli
   kdl_status status =
       ld_module_read_text(context, bytes->data, bytes->size, job->request.path, &module);
   if (status == KDL_OK)
-    status = ld_form_make(module, job->kernels, job->count);
+    status = ld_form_make(module, job->kernels, job->count, "portable");
   if (status == KDL_OK)
     status = ld_context_check(context, job->request.path);
   if (status == KDL_OK) {

@@ -255,7 +255,8 @@ static void neutralise(LLVMValueRef function) {
                                      (unsigned)strlen(attributes[i]));
 }
 
-kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, size_t count) {
+kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, size_t count,
+                        const char *name) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     neutralise(f);
   LLVMSetSourceFileName(module, MARK, sizeof MARK - 1); /* the same bytes in any folder */
@@ -264,7 +265,7 @@ kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, siz
   for (size_t i = 0; i < count; ++i)
     set_kernel(module, &kernels[i]);
   set_mark(module);
-  KDL_TRY(ld_form_check(module, "portable"));
+  KDL_TRY(ld_form_check(module, name));
   LLVMStripModuleDebugInfo(module);
   return KDL_OK;
 }

@@ -27,8 +27,10 @@ typedef struct ld_form_kernel {
 /* Whether the module is portable bitcode, of any version. */
 bool ld_form_is(LLVMModuleRef module);
 
-/* Removes the names of the target that Clang compiled for, marks the module, and checks it. */
-kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, size_t count);
+/* Removes the names of the target that a compiler wrote the module for, marks it, and checks it;
+ * `name` is for messages. */
+kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, size_t count,
+                        const char *name);
 
 /* KDL_UNSUPPORTED for a later version; KDL_BAD_FILE, with the function and where known the line,
  * for what the form does not allow. */

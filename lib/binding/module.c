@@ -88,8 +88,8 @@ static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
                                const kdl_backend_image *image) {
   if (!kdl_jit)
     return kdl_fail(KDL_UNSUPPORTED,
-                    "%s: found bitcode, expected another image: libkdl was built without ext/jit",
-                    image->name);
+                    "%s: found %s, expected another image: libkdl was built without ext/jit",
+                    image->name, kdl_image_kind_name(image->kind));
   linked_load module_load = {lib, module, *image};
   const kdl_link_task task = {.lib = lib,
                               .image = module->image,
@@ -118,6 +118,20 @@ static kdl_status sniff_kind(kdl_library *lib, uint32_t index, kdl_image_kind *o
   return KDL_OK;
 }
 
+/* Whether kdl-ld has to make the image: of bitcode, and of SPIR-V where the driver does not take
+ * it. */
+static kdl_status needs_link(kdl_library *lib, const kdl_runtime *runtime, uint32_t index,
+                             kdl_image_kind kind, bool *out_needed) {
+  kdl_catalog *catalog;
+  *out_needed = kind == KDL_IMAGE_BITCODE;
+  if (kind != KDL_IMAGE_SPIRV)
+    return KDL_OK;
+  KDL_TRY(kdl_library_catalog(lib, &catalog));
+  *out_needed = kdl_match_translates(kdl_catalog_rule(catalog, index),
+                                     &kdl_device_route(runtime->device, runtime->route)->rule);
+  return KDL_OK;
+}
+
 static kdl_status module_load(kdl_library *lib, kdl_module *module) {
   const kdl_image *source = &lib->container->images[module->image];
   char name[512];
@@ -136,8 +150,9 @@ static kdl_status module_load(kdl_library *lib, kdl_module *module) {
   image.kind = source->kind;
   if (image.kind == KDL_IMAGE_UNKNOWN) /* images with a kernel index were not read before */
     image.kind = kdl_image_sniff(image.data, image.data_size);
-  return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)
-                                         : load_on_backend(lib, module, &image);
+  bool is_linked;
+  KDL_TRY(needs_link(lib, module->runtime, module->image, image.kind, &is_linked));
+  return is_linked ? load_bitcode(lib, module, &image) : load_on_backend(lib, module, &image);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -207,12 +222,15 @@ static kdl_module *find_or_add_module(kdl_library *lib, const kdl_runtime *runti
 kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                            kdl_specialisation special, kdl_module **out_module) {
   kdl_image_kind kind = KDL_IMAGE_UNKNOWN;
+  bool is_linked = false;
   if (special.constants) {
     kdl_status status = sniff_kind(lib, image, &kind);
+    if (status == KDL_OK)
+      status = needs_link(lib, runtime, image, kind, &is_linked);
     if (status != KDL_OK)
       return status;
   }
-  if (kind != KDL_IMAGE_BITCODE)
+  if (!is_linked)
     special = (kdl_specialisation){NULL, NULL};
   kdl_module *module = find_or_add_module(lib, runtime, image, &special);
   if (!module)

@@ -2,6 +2,7 @@
 #include "lib/container/container.h"
 
 #include "lib/inspect/images.h"
+#include "lib/inspect/targets.h"
 #include "lib/inspect/write.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
@@ -134,7 +135,7 @@ void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value) {
     image->triple = value;
   else if (kdl_text_is(key, "arch"))
     image->arch = value;
-  else if (!kdl_text_starts(key, "kdl."))
+  else if (!kdl_text_starts(key, "kdl.") || kdl_text_is(key, KDL_NEEDS_KEY))
     image->metadata_flags |= KDL_METADATA_HAS_RULES;
   else if (kdl_kernel_name(key, &kernel))
     image->metadata_flags |= KDL_METADATA_HAS_KERNELS;

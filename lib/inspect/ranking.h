@@ -86,6 +86,7 @@ typedef struct kdl_candidate {
   bool eligible;          /* may run, and holds the kernel */
   bool needs_amx : 1;     /* lib/registry/amx_permission.h */
   bool has_condition : 1; /* its key for the kernel has the field `when` */
+  bool is_translated : 1; /* SPIR-V that the driver does not take: kdl-ld translates it */
   uint64_t order[2];      /* larger is first */
   uint64_t reasons;       /* KDL_REASON bits; 0 = may run */
   uint64_t distance;      /* how far from running; 0 = may run */

@@ -133,6 +133,8 @@ typedef enum kdl_target_family {
 #define KDL_PORTABLE_TRIPLE "portable"
 #define KDL_PORTABLE_KEY "kdl.portable"
 #define KDL_PORTABLE_VERSION "1"
+/* Tokens of GPUs that it needs, joined by '+'. */
+#define KDL_NEEDS_KEY "kdl.needs"
 
 /* "NVIDIA GPU", "x86-64 CPU", ... */
 const char *kdl_family_name(kdl_target_family family);

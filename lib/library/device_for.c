@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The best device for a kernel: the first in the default order that has a backend and an image that
- * fits. Drivers are queried one after the other, until no other driver can change the result. */
+ * fits. Drivers are queried one after the other, until no other driver can change the result.
+ * SPIR-V is translated where no driver takes it. */
 #include "lib/inspect/ranking.h"
 #include "lib/library/selection.h"
 #include "lib/registry/backend.h"
@@ -16,12 +17,18 @@ static const kdl_backend backend_preference[] = {KDL_BACKEND_CUDA, KDL_BACKEND_H
                                                  KDL_BACKEND_LEVEL_ZERO, KDL_BACKEND_OPENCL,
                                                  KDL_BACKEND_HOST};
 
+/* Whether images for a driver of another family are considered. */
+typedef enum { as_they_are, translated } search_mode;
+
 /* Backends whose devices may run an image that may hold the kernel. */
-static kdl_status find_backends(kdl_library *lib, const char *kernel, unsigned *out_backends) {
+static kdl_status find_backends(kdl_library *lib, const char *kernel, search_mode mode,
+                                unsigned *out_backends) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(lib, &catalog));
   uint32_t families = kdl_catalog_families(catalog, kernel ? kdl_text_of(kernel) : (kdl_string){0});
   unsigned backends = 0;
+  if (mode == translated && families >> KDL_FAMILY_SPIRV & 1)
+    families |= 1u << KDL_FAMILY_PORTABLE; /* the same devices */
   for (int i = 0; i < KDL_FAMILY_COUNT; ++i) {
     if (families >> i & 1)
       backends |= kdl_family_backends((kdl_target_family)i);
@@ -46,7 +53,7 @@ static bool is_candidate_device(const kdl_library *lib, const kdl_device *device
  * driver's device has its own position. *out_device is NULL where nothing fits. */
 static kdl_status find_best_known_device(kdl_library *lib, const char *kernel,
                                          const kdl_select_opts *opts, unsigned backends,
-                                         kdl_device **out_device) {
+                                         search_mode mode, kdl_device **out_device) {
   *out_device = NULL;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
     const kdl_ranking *ranking;
@@ -55,7 +62,7 @@ static kdl_status find_best_known_device(kdl_library *lib, const char *kernel,
     kdl_status status = kdl_library_rank(lib, device, 0, kernel, opts, &ranking);
     if (status != KDL_OK)
       return status;
-    if (ranking) {
+    if (ranking && (mode == translated || !ranking->candidates[0].is_translated)) {
       *out_device = device;
       break;
     }
@@ -101,6 +108,30 @@ static kdl_status fail_no_device_fits(kdl_library *lib, const char *kernel, unsi
                   out.used ? names : "nothing that can be used here", count);
 }
 
+/* *out_device is NULL where nothing fits. */
+static kdl_status search_device(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
+                                search_mode mode, unsigned *out_backends, kdl_device **out_device) {
+  unsigned backends = 0;
+  kdl_device *device = NULL;
+  kdl_status status = find_backends(lib, kernel, mode, &backends);
+  bool no_timeout = status == KDL_OK && has_single_backend(backends & ~(1u << KDL_BACKEND_HOST));
+  for (size_t i = 0; i < sizeof backend_preference / sizeof *backend_preference && status == KDL_OK;
+       ++i) {
+    unsigned backend = 1u << backend_preference[i];
+    if (!(backends & backend) || is_final_device(device))
+      continue;
+    status =
+        kdl_registry_enumerate(backend, no_timeout || backend_preference[i] == KDL_BACKEND_HOST);
+    if (status == KDL_OK && backend_preference[i] == KDL_BACKEND_HOST)
+      status = kdl_device_check_host();
+    if (status == KDL_OK)
+      status = find_best_known_device(lib, kernel, opts, backends, mode, &device);
+  }
+  *out_backends = backends;
+  *out_device = device;
+  return status;
+}
+
 kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                           kdl_device **out_device) {
   KDL_NOT_CANCELLED;
@@ -115,21 +146,10 @@ kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select
     return status;
   }
   unsigned backends;
-  kdl_device *device = NULL;
-  status = find_backends(lib, kernel, &backends);
-  bool no_timeout = status == KDL_OK && has_single_backend(backends & ~(1u << KDL_BACKEND_HOST));
-  for (size_t i = 0; i < sizeof backend_preference / sizeof *backend_preference && status == KDL_OK;
-       ++i) {
-    unsigned backend = 1u << backend_preference[i];
-    if (!(backends & backend) || is_final_device(device))
-      continue;
-    status =
-        kdl_registry_enumerate(backend, no_timeout || backend_preference[i] == KDL_BACKEND_HOST);
-    if (status == KDL_OK && backend_preference[i] == KDL_BACKEND_HOST)
-      status = kdl_device_check_host();
-    if (status == KDL_OK)
-      status = find_best_known_device(lib, kernel, opts, backends, &device);
-  }
+  kdl_device *device;
+  status = search_device(lib, kernel, opts, as_they_are, &backends, &device);
+  if (status == KDL_OK && !device)
+    status = search_device(lib, kernel, opts, translated, &backends, &device);
   if (status != KDL_OK)
     return status;
   if (!device)

@@ -236,7 +236,7 @@ static int visit_candidate(const kdl_ranking *full_ranking, size_t candidate_ind
   verdict.image = candidate->image;
   verdict.position = candidate_index;
   verdict.eligible = candidate->eligible;
-  verdict.rank = candidate->reasons ? 0 : rule->rank;
+  verdict.rank = candidate->reasons ? 0 : kdl_match_rank(rule, &full_ranking->query.device->rule);
   verdict.priority = rule->priority;
   verdict.fit = why.fit;
   verdict.reasons = reasons;

@@ -179,13 +179,14 @@ static bool evaluate_image(ranker *r, uint32_t index, kdl_candidate *candidate) 
       .kind = rule->kind,
       .presence = KDL_KERNEL_PRESENT,
       .needs_amx = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs),
+      .is_translated = is_admitted && kdl_match_translates(rule, device),
       .reasons = is_admitted ? 0 : kdl_match_reasons(rule, device),
       .fit = is_admitted ? kdl_match_fit(rule, device) : "",
   };
   if (query->policy != KDL_POLICY_FIRST) {
     bool is_rank_first = query->policy == KDL_POLICY_CAPABILITY;
     candidate->order[is_rank_first] = rule->priority;
-    candidate->order[!is_rank_first] = rule->rank;
+    candidate->order[!is_rank_first] = kdl_match_rank(rule, device);
   }
   if (candidate->reasons & KDL_REASONS_NO_CODE)
     candidate->presence = query->kernel.data ? KDL_KERNEL_ABSENT : KDL_KERNEL_PRESENT;

@@ -53,9 +53,15 @@ static inline kdl_feature_set kdl_capabilities(uint64_t tokens) {
   return (kdl_feature_set){{0, (tokens & all) << (KDL_NEED_CAPABILITY - 64)}};
 }
 
-/* The tokens that the image needs, by its metadata or its capabilities, and that the device
- * lacks. */
+/* Further bits of what an image that kdl-ld lowers needs: a translator, which accepting bitcode
+ * includes; and what no device has, for SPIR-V of graphics APIs or with 32-bit addresses. */
+enum { KDL_LOWERING_TRANSLATOR = 30, KDL_LOWERING_IMPOSSIBLE = 31 };
+_Static_assert(KDL_GPU_FEATURE_COUNT <= KDL_LOWERING_TRANSLATOR + 0, "the tokens overlap the bits");
+
+/* The tokens that the image needs, by its metadata or its capabilities, and that the device lacks.
+ * Of an image that kdl-ld lowers they are those of GPUs: kdl_missing_class. */
 kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device_rule *device);
+kdl_feature_class kdl_missing_class(const kdl_image_rule *image, const kdl_device_rule *device);
 
 /* An architecture: the family, then 24 bits defined by the family. */
 #define KDL_ARCH(family, detail) ((uint32_t)(family) << 24 | (uint32_t)(detail))

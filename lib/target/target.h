@@ -8,6 +8,9 @@
  *
  *     lo <= architecture <= hi,    needs & lacks == 0 in both words.
  *
+ * Two kinds of image have a further one, since kdl-ld lowers them for any family: portable images,
+ * and SPIR-V where the driver does not take it.
+ *
  * The comparison that fails, and the bits that are left, are the reasons (kdl_match);
  * lib/target/explain/explain.h prints them:
  *
@@ -97,9 +100,12 @@ typedef struct kdl_image_rule {
 
   uint32_t priority;         /* variant_priority; 0 where absent */
   uint32_t arch_lo, arch_hi; /* the range of the image's arch ... */
-  uint32_t min_lo, min_hi;   /* ... and min_sm or min_gfx */
-  uint8_t family;            /* kdl_target_family */
-  uint8_t form;              /* kdl_image_form */
+  uint32_t min_lo;           /* ... and the begin of that of min_sm or min_gfx */
+  /* Of portable images and SPIR-V, which kdl-ld lowers: GPU tokens, on any family of devices, and
+   * the bits of lib/target/requirements.h. */
+  uint32_t lowering_needs;
+  uint8_t family;  /* kdl_target_family */
+  uint8_t form;    /* kdl_image_form */
   uint8_t kind;    /* kdl_image_kind, made precise by the triple: an AMD "object" is HSACO */
   char suffix;     /* NVIDIA: 'a', 'f' or 0 */
   uint64_t faults; /* reasons that hold on every device */
@@ -115,6 +121,7 @@ typedef struct kdl_device_rule {
   uint32_t driver;
   uint32_t ptx;
   uint32_t spirv;
+  uint32_t lowering_lacks; /* what code that kdl-ld lowers cannot use: the bits of lowering_needs */
 } kdl_device_rule;
 
 /* Never fails: errors in an image become reasons. */
@@ -131,18 +138,28 @@ typedef struct kdl_device_error {
 bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
                         kdl_device_error *out_error);
 
-/* Lets the device accept bitcode, if kdl-ld supports its family. For callers that have kdl-ld. */
+/* Lets the device accept bitcode, and SPIR-V to be translated, if kdl-ld supports its family. For
+ * callers that have kdl-ld. */
 void kdl_device_accept_bitcode(kdl_device_rule *rule);
 
 /* False where kind and arch alone exclude the image, so that it needs no rule. May be true for an
  * image that does not run. */
 bool kdl_match_may_run(kdl_image_kind kind, kdl_string arch, const kdl_device_rule *device);
 
+/* Whether the image is SPIR-V that kdl-ld can translate for the device, whose driver does not take
+ * it. */
+static inline bool kdl_match_translates(const kdl_image_rule *image,
+                                        const kdl_device_rule *device) {
+  return image->form == KDL_FORM_SPIRV && !(image->lowering_needs & device->lowering_lacks);
+}
+
 /* Whether the image may run on the device. */
 static inline bool kdl_match_admits(const kdl_image_rule *image, const kdl_device_rule *device) {
-  return (uint32_t)(device->arch - image->lo) <= image->span &&
-         !(image->needs.word[0] & device->lacks.word[0]) &&
-         !(image->needs.word[1] & device->lacks.word[1]);
+  if ((uint32_t)(device->arch - image->lo) <= image->span &&
+      !(image->needs.word[0] & device->lacks.word[0]) &&
+      !(image->needs.word[1] & device->lacks.word[1]))
+    return image->form != KDL_FORM_PORTABLE || !(image->lowering_needs & device->lowering_lacks);
+  return kdl_match_translates(image, device);
 }
 
 /* Why kdl_match_admits is false; never 0 then. */
@@ -159,20 +176,27 @@ typedef struct kdl_match_result {
   uint64_t rank;    /* 0 where it may not run */
 } kdl_match_result;
 
-static inline kdl_match_result kdl_match(const kdl_image_rule *image,
-                                         const kdl_device_rule *device) {
-  if (kdl_match_admits(image, device))
-    return (kdl_match_result){0, image->rank};
-  return (kdl_match_result){kdl_match_reasons(image, device), 0};
-}
-
 /*
  * Ranks. A rank is a tier and, within it, a number that grows with how closely the image fits; all
  * are below 2^53. A rank depends on the image alone and is right for every device: of the images
  * that run on a device, the nearest is the one for the highest architecture, because one for an
- * architecture above the device's would not run. So images are sorted once, not once per device.
+ * architecture above the device's would not run. The exception is SPIR-V that is translated, which
+ * is behind all others.
  */
 enum { KDL_TIER_SHIFT = 49 };
+
+static inline uint64_t kdl_match_rank(const kdl_image_rule *image, const kdl_device_rule *device) {
+  return kdl_match_translates(image, device)
+             ? (image->rank & (((uint64_t)1 << KDL_TIER_SHIFT) - 1)) | 1
+             : image->rank;
+}
+
+static inline kdl_match_result kdl_match(const kdl_image_rule *image,
+                                         const kdl_device_rule *device) {
+  if (kdl_match_admits(image, device))
+    return (kdl_match_result){0, kdl_match_rank(image, device)};
+  return (kdl_match_result){kdl_match_reasons(image, device), 0};
+}
 
 static inline kdl_tier kdl_rank_tier(uint64_t rank) {
   return (kdl_tier)(rank >> KDL_TIER_SHIFT);

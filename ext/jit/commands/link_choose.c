@@ -14,13 +14,20 @@ static bool is_bitcode(const kdl_catalog *catalog, size_t image) {
   return kdl_catalog_traits(catalog, image).kind == KDL_IMAGE_BITCODE;
 }
 
+/* SPIR-V is translated for devices whose driver does not take it. */
+static bool is_linked(const kdl_catalog *catalog, const kdl_candidate *candidate) {
+  return candidate->is_translated || is_bitcode(catalog, candidate->image);
+}
+
 /* Images with kernels are callers; the others contain microkernels. */
 static kdl_status list_kernels(kdl_catalog *catalog, cli_name_set *kernels) {
   size_t memory_failures = kdl_catalog_memory_failures(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     size_t count = 0;
     const kdl_string *names =
-        is_bitcode(catalog, i) ? kdl_catalog_kernels(catalog, i, &count) : NULL;
+        is_bitcode(catalog, i) || kdl_catalog_traits(catalog, i).kind == KDL_IMAGE_SPIRV
+            ? kdl_catalog_kernels(catalog, i, &count)
+            : NULL;
     for (size_t k = 0; k < count; ++k)
       cli_name_set_add(kernels, names[k].data, names[k].length);
   }
@@ -31,7 +38,7 @@ static kdl_status list_kernels(kdl_catalog *catalog, cli_name_set *kernels) {
 
 static const kdl_candidate *first_bitcode(const kdl_catalog *catalog, const kdl_ranking *ranking) {
   for (size_t i = 0; i < kdl_ranking_count(ranking); ++i) {
-    if (is_bitcode(catalog, kdl_ranking_at(ranking, i)->image))
+    if (is_linked(catalog, kdl_ranking_at(ranking, i)))
       return kdl_ranking_at(ranking, i);
   }
   return NULL;
@@ -46,6 +53,8 @@ static kdl_status fail_no_bitcode(kdl_catalog *catalog, kdl_device *device, kdl_
   KDL_TRY(kdl_rank(catalog, &query, &ranking));
   kdl_explanation nearest;
   const kdl_candidate *candidate = first_bitcode(catalog, ranking);
+  if (!candidate) /* SPIR-V alone */
+    candidate = kdl_ranking_at(ranking, 0);
   kdl_explain_candidate(ranking, candidate, &nearest);
   char label[KDL_SPEC_ARCH + KDL_SPEC_NAME];
   kdl_out out = {label, sizeof label, 0};
@@ -53,7 +62,9 @@ static kdl_status fail_no_bitcode(kdl_catalog *catalog, kdl_device *device, kdl_
   kdl_status status =
       kdl_fail(KDL_NO_MATCH, "no bitcode of it is for %s; the nearest is image %u: %s", label,
                candidate->image,
-               nearest.reason_count ? nearest.reasons[0].words : "it does not tell its kernels");
+               nearest.reason_count                    ? nearest.reasons[0].words
+               : is_bitcode(catalog, candidate->image) ? "it does not tell its kernels"
+                                                       : "the driver takes it as it is");
   free(ranking);
   return status;
 }

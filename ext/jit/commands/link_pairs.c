@@ -37,7 +37,7 @@ static kdl_string chosen_label(kdl_arena *arena, const kdl_link_ukernel *ukernel
 
 kdl_pair *cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_report *report,
                               kdl_arena *arena, size_t *out_count) {
-  static const char *const of_portable[] = {KDL_PORTABLE_KEY, "kdl.llvm", "kdl.needs"};
+  static const char *const of_portable[] = {KDL_PORTABLE_KEY, "kdl.llvm", KDL_NEEDS_KEY};
   size_t most = caller->pair_count + report->ukernel_count + report->constant_count + 2;
   kdl_pair *pairs = xarena_alloc(arena, most * sizeof *pairs);
   size_t count = 0;

@@ -231,6 +231,8 @@ static kdl_status host_kernel_find(void *device, void *handle, const kdl_kernel_
   if (!kernel)
     return kdl_in_process_no_memory();
   uint32_t packed_size = 0;
+  if (!declared.block[0]) /* an image that works with any, as one that was translated */
+    memcpy(declared.block, request->block, sizeof declared.block);
   kernel->declared = declared;
   kdl_status status = host_lay_out_params(kernel, &packed_size);
   if (status != KDL_OK) {

@@ -134,9 +134,16 @@ static void words_malformed_key(mismatch_ref m, kdl_out *out) {
 static void words_unknown_feature(mismatch_ref m, kdl_out *out) {
   kdl_metadata metadata = metadata_of(m);
   kdl_target_family family = (kdl_target_family)m->image_rule->family;
-  kdl_string token = kdl_metadata_unknown_token(metadata.value[KDL_KEY_REQUIRES_FEATURES],
-                                                kdl_family_class(family));
-  kdl_out_format(out, "requires_features names ");
+  kdl_string list = metadata.value[KDL_KEY_REQUIRES_FEATURES];
+  const char *key = kdl_key_get(KDL_KEY_REQUIRES_FEATURES)->name.data;
+  for (size_t i = 0; i < m->image->pair_count && !metadata.requires_unknown; ++i) {
+    if (kdl_text_is(m->image->pairs[i].key, KDL_NEEDS_KEY)) {
+      key = KDL_NEEDS_KEY;
+      list = m->image->pairs[i].value;
+    }
+  }
+  kdl_string token = kdl_metadata_unknown_token(list, kdl_family_class(family));
+  kdl_out_format(out, "%s names ", key);
   kdl_out_quoted(out, token);
   if (token.data && kdl_feature_is_known(token))
     kdl_out_format(out, ", which means nothing on this target (%s)", kdl_family_name(family));
@@ -159,6 +166,8 @@ static void words_other_family(mismatch_ref m, kdl_out *out) {
                  kdl_family_name(m->device->family));
   print_device_arch(m, out);
   kdl_out_format(out, ")");
+  if (m->image_rule->kind == KDL_IMAGE_PTX)
+    kdl_out_format(out, "; PTX is not translated");
 }
 
 static void words_wrong_arch(mismatch_ref m, kdl_out *out) {
@@ -405,7 +414,7 @@ static void needs_tokens(mismatch_ref m, kdl_out *out, kdl_missing why) {
       kdl_feature_add(&first, bit);
   }
   kdl_out_format(out, "needs ");
-  kdl_out_features(out, kdl_family_class(m->device->family), first);
+  kdl_out_features(out, kdl_missing_class(m->image_rule, m->device_rule), first);
   if (count > shown)
     kdl_out_format(out, " and %u more", count - shown);
 }

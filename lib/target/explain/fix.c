@@ -68,7 +68,8 @@ static void fix_ip(mismatch_ref m, kdl_out *out) {
 }
 
 static void fix_tokens(mismatch_ref m, kdl_out *out) {
-  if (m->device->family == KDL_FAMILY_X86_64) {
+  bool is_cpu_image = kdl_missing_class(m->image_rule, m->device_rule) != KDL_CLASS_GPU;
+  if (m->device->family == KDL_FAMILY_X86_64 && is_cpu_image) {
     kdl_feature_set has = {{~m->device_rule->lacks.word[0], ~m->device_rule->lacks.word[1]}};
     unsigned level = kdl_x86_level(has);
     kdl_out_format(
@@ -76,7 +77,7 @@ static void fix_tokens(mismatch_ref m, kdl_out *out) {
     return;
   }
   kdl_out_format(out, "add an image that does without ");
-  kdl_out_features(out, kdl_family_class(m->device->family),
+  kdl_out_features(out, kdl_missing_class(m->image_rule, m->device_rule),
                    kdl_mismatch_tokens(m, KDL_MISSING_LACKS));
 }
 

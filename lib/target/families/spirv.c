@@ -35,6 +35,7 @@ void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
   kdl_rule_arch(rule, KDL_ARCH(KDL_FAMILY_SPIRV, 0), KDL_ARCH(KDL_FAMILY_INTEL, KDL_ARCH_DETAIL));
   kdl_string triple = desc->triple;
   kdl_string arch = desc->arch;
+  rule->lowering_needs = 1u << KDL_LOWERING_TRANSLATOR | desc->capabilities;
   if (kdl_text_contains(triple, "vulkan") || kdl_text_contains(triple, "shadermodel"))
     kdl_feature_add(&rule->needs, KDL_NEED_SHADER);
   else if (kdl_text_starts(triple, "spirv32") || kdl_text_starts(triple, "spir-") ||
@@ -42,6 +43,8 @@ void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
     kdl_feature_add(&rule->needs, KDL_NEED_ADDRESS_32);
   else
     kdl_feature_add(&rule->needs, KDL_NEED_ADDRESS_64);
+  if (!kdl_feature_has(rule->needs, KDL_NEED_ADDRESS_64))
+    rule->lowering_needs |= 1u << KDL_LOWERING_IMPOSSIBLE;
   if (rule->kind == KDL_IMAGE_BITCODE) {
     rule->form = KDL_FORM_BITCODE;
     kdl_rule_rank(rule, KDL_TIER_BITCODE, 0);

@@ -23,9 +23,17 @@ static bool unknown_device(const kdl_device_desc *desc, kdl_device_rule *rule, k
 /* Bitcode of the form that docs/portable.md describes: the range covers all devices, and whether
  * one takes bitcode decides. */
 static void portable_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
-  (void)desc;
   if (!kdl_rule_kind(rule, KDL_IMAGE_BITCODE, true))
     return;
+  kdl_feature_set needs;
+  for (size_t i = 0; i < desc->pair_count; ++i) {
+    if (!kdl_text_is(desc->pairs[i].key, KDL_NEEDS_KEY))
+      continue;
+    if (kdl_feature_parse(KDL_CLASS_GPU, desc->pairs[i].value, &needs, NULL))
+      rule->lowering_needs = (uint32_t)needs.word[0];
+    else
+      kdl_rule_fault(rule, KDL_REASON(UNKNOWN_FEATURE));
+  }
   rule->form = KDL_FORM_PORTABLE;
   kdl_rule_arch(rule, 0, UINT32_MAX);
   kdl_rule_rank(rule, KDL_TIER_PORTABLE, 0);
@@ -163,7 +171,8 @@ static kdl_target_family family_of(const kdl_image_desc *desc, kdl_image_rule *r
 /* Images                                                                                       */
 
 /* Returns the features that the metadata requires. */
-static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule) {
+static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule,
+                                    uint32_t *min_hi) {
   kdl_metadata metadata;
   kdl_metadata_read(desc->pairs, desc->pair_count,
                     kdl_family_class((kdl_target_family)rule->family), &metadata);
@@ -176,7 +185,9 @@ static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *
   if (rule->family == KDL_FAMILY_NVPTX && metadata.min_sm_major)
     rule->min_lo = KDL_ARCH(KDL_FAMILY_NVPTX, metadata.min_sm_major << 8 | metadata.min_sm_minor);
   if (rule->family == KDL_FAMILY_AMDGCN && metadata.min_gfx)
-    kdl_amdgcn_min_range(metadata.min_gfx, &rule->min_lo, &rule->min_hi);
+    kdl_amdgcn_min_range(metadata.min_gfx, &rule->min_lo, min_hi);
+  if (rule->family == KDL_FAMILY_PORTABLE || rule->family == KDL_FAMILY_SPIRV)
+    rule->lowering_needs |= (uint32_t)metadata.required.word[0];
   if (rule->family != KDL_FAMILY_PORTABLE) /* tokens are those of a family */
     kdl_feature_join(&rule->needs, metadata.required);
   rule->priority = metadata.priority;
@@ -197,18 +208,21 @@ _Static_assert(KDL_X86_FIRST_BLOCK_END - KDL_X86_CMPXCHG16B <= KDL_TIER_SHIFT,
                "the rank overflows");
 _Static_assert(KDL_AARCH64_FIRST_BLOCK_END + 0 <= KDL_TIER_SHIFT, "the rank overflows");
 
-static void finish_range(kdl_image_rule *rule) {
+static void finish_range(kdl_image_rule *rule, uint32_t min_hi) {
   uint32_t lo = rule->arch_lo > rule->min_lo ? rule->arch_lo : rule->min_lo;
-  uint32_t hi = rule->arch_hi < rule->min_hi ? rule->arch_hi : rule->min_hi;
+  uint32_t hi = rule->arch_hi < min_hi ? rule->arch_hi : min_hi;
   bool possible = lo <= hi && !rule->faults;
-  if (!possible)
+  if (!possible) {
     kdl_feature_add(&rule->needs, KDL_NEED_IMPOSSIBLE);
+    rule->lowering_needs |= 1u << KDL_LOWERING_IMPOSSIBLE;
+  }
   rule->lo = possible ? lo : rule->arch_lo;
   rule->span = possible ? hi - lo : 0;
 }
 
 void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
-  kdl_image_rule rule = {.min_hi = UINT32_MAX, .kind = (uint8_t)desc->kind, .rank = 1};
+  uint32_t min_hi = UINT32_MAX;
+  kdl_image_rule rule = {.kind = (uint8_t)desc->kind, .rank = 1};
   rule.family = (uint8_t)family_of(desc, &rule);
   if (desc->kind == KDL_IMAGE_FATBIN || desc->kind == KDL_IMAGE_BUNDLE ||
       desc->kind == KDL_IMAGE_OFFLOAD)
@@ -223,15 +237,17 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
     kdl_rule_fault(&rule, KDL_REASON(RELOCATABLE));
   kdl_feature_set required = {{0, 0}};
   if (desc->pair_count)
-    required = add_metadata(desc, &rule);
+    required = add_metadata(desc, &rule, &min_hi);
   kdl_feature_add(&rule.needs, KDL_NEED_KIND + (unsigned)rule.kind);
   finish_rank(&rule, required);
-  finish_range(&rule);
+  finish_range(&rule, min_hi);
   *out_rule = rule;
 }
 
 bool kdl_match_may_run(kdl_image_kind kind, kdl_string arch, const kdl_device_rule *device) {
   if (kind == KDL_IMAGE_UNKNOWN || kind == KDL_IMAGE_OBJECT) /* made precise by the rule */
+    return true;
+  if (kind == KDL_IMAGE_SPIRV && !(device->lowering_lacks >> KDL_LOWERING_TRANSLATOR & 1))
     return true;
   if (kdl_feature_has(device->lacks, KDL_NEED_KIND + (unsigned)kind))
     return false;
@@ -246,6 +262,23 @@ static bool device_fail(kdl_device_error *out_error, const char *field, kdl_stri
   if (out_error)
     *out_error = (kdl_device_error){field, text, parse};
   return false;
+}
+
+/* CPUs compute what code for GPUs may need: by functions where they have no instruction. Textures
+ * are not lowered. */
+static uint32_t find_lowering_lacks(kdl_feature_class which, bool is_known, kdl_feature_set has) {
+  static const unsigned of_cpus[] = {
+      KDL_GPU_FP16,          KDL_GPU_BF16,      KDL_GPU_FP64,           KDL_GPU_INT64,
+      KDL_GPU_INT64_ATOMICS, KDL_GPU_SUBGROUPS, KDL_GPU_GENERIC_POINTER};
+  const uint32_t all = ((uint32_t)1 << KDL_GPU_FEATURE_COUNT) - 1;
+  uint32_t supported = is_known ? (uint32_t)has.word[0] : all;
+  if (which != KDL_CLASS_GPU) {
+    supported = 0;
+    for (size_t i = 0; i < sizeof of_cpus / sizeof *of_cpus; ++i)
+      supported |= 1u << of_cpus[i];
+  }
+  return (all & ~supported) | 1u << KDL_GPU_IMAGES | 1u << KDL_LOWERING_TRANSLATOR |
+         1u << KDL_LOWERING_IMPOSSIBLE;
 }
 
 bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
@@ -269,11 +302,11 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
     return device_fail(out_error, "os_off", desc->os_off, parse);
   if (!kdl_feature_parse(which, desc->refused, &rule.refused, &parse))
     return device_fail(out_error, "refused", desc->refused, parse);
-  if (family == KDL_FAMILY_INTEL || family == KDL_FAMILY_SPIRV) {
-    /* A driver without known features is assumed to have all that a module requires. */
-    bool is_known = family == KDL_FAMILY_INTEL || desc->features.length;
+  /* A driver without known features is assumed to have all that a module requires. */
+  bool is_known = family != KDL_FAMILY_SPIRV || desc->features.length;
+  if (family == KDL_FAMILY_INTEL || family == KDL_FAMILY_SPIRV)
     kdl_feature_join(&has, kdl_capabilities(is_known ? has.word[0] : UINT64_MAX));
-  }
+  rule.lowering_lacks = find_lowering_lacks(which, is_known, has);
   for (unsigned kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
     if (desc->loads >> kind & 1)
       kdl_feature_add(&has, KDL_NEED_KIND + kind);

@@ -25,6 +25,10 @@ static bool is_host_family(uint32_t family) {
   return family == KDL_FAMILY_X86_64 || family == KDL_FAMILY_AARCH64 || family == KDL_FAMILY_RISCV;
 }
 
+static bool takes_spirv(uint32_t family) {
+  return family == KDL_FAMILY_SPIRV || family == KDL_FAMILY_INTEL;
+}
+
 static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *device) {
   return image->family == device->family ||
          (image->family == KDL_FAMILY_SPIRV && device->family == KDL_FAMILY_INTEL) ||
@@ -40,8 +44,11 @@ static bool is_linked(const kdl_device_rule *device) {
 }
 
 void kdl_device_accept_bitcode(kdl_device_rule *rule) {
-  if (is_linked(rule))
-    kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
+  if (!is_linked(rule))
+    return;
+  kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
+  if (!takes_spirv(rule->family))
+    rule->lowering_lacks &= ~(1u << KDL_LOWERING_TRANSLATOR);
 }
 
 /* Whether a bit of [first, last] is set. */
@@ -113,11 +120,22 @@ static uint64_t spirv_reasons(bool in_range, kdl_feature_set missing) {
   return reasons;
 }
 
-static bool takes_spirv(uint32_t family) {
-  return family == KDL_FAMILY_SPIRV || family == KDL_FAMILY_INTEL;
+/* Whether the device runs it only as kdl-ld lowers it. */
+static bool is_lowered(const kdl_image_rule *image, const kdl_device_rule *device) {
+  return image->form == KDL_FORM_PORTABLE ||
+         (image->form == KDL_FORM_SPIRV && !takes_spirv(device->family));
+}
+
+kdl_feature_class kdl_missing_class(const kdl_image_rule *image, const kdl_device_rule *device) {
+  return is_lowered(image, device) ? KDL_CLASS_GPU
+                                   : kdl_family_class((kdl_target_family)device->family);
 }
 
 kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device_rule *device) {
+  if (is_lowered(image, device))
+    return (kdl_feature_set){{image->lowering_needs & device->lowering_lacks &
+                                  (((uint32_t)1 << KDL_GPU_FEATURE_COUNT) - 1),
+                              0}};
   kdl_feature_set missing = kdl_feature_common(image->needs, device->lacks);
   if (takes_spirv(device->family))
     missing.word[0] |=
@@ -147,6 +165,11 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
   /* Source code has no vendor: it runs if the driver has a compiler for it. */
   if (image->form == KDL_FORM_CL && kdl_feature_has(device->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
     return reasons | KDL_REASON(KIND_NOT_LOADABLE);
+  uint32_t lacking = is_lowered(image, device) ? image->lowering_needs & device->lowering_lacks : 0;
+  if (image->form == KDL_FORM_SPIRV && lacking && !(lacking >> KDL_LOWERING_TRANSLATOR & 1))
+    return reasons                                  ? reasons
+           : lacking >> KDL_LOWERING_IMPOSSIBLE & 1 ? KDL_REASON(SPIRV_ENVIRONMENT)
+                                                    : KDL_REASON(MISSING_FEATURES);
   if (!is_same_family(image, device))
     return reasons | (is_host_family(image->family) && is_host_family(device->family)
                           ? KDL_REASON(WRONG_ARCH)
@@ -174,10 +197,15 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
     reasons |= image->kind == KDL_IMAGE_BITCODE && is_linked(device)
                    ? KDL_REASON(LINKER_MISSING)
                    : KDL_REASON(KIND_NOT_LOADABLE);
+  if (is_lowered(image, device))
+    return reasons |
+           (kdl_feature_any(kdl_missing_tokens(image, device)) ? KDL_REASON(MISSING_FEATURES) : 0);
   return reasons | token_reasons(device, kdl_missing_tokens(image, device));
 }
 
 const char *kdl_match_fit(const kdl_image_rule *image, const kdl_device_rule *device) {
+  if (kdl_match_translates(image, device))
+    return "translated";
   switch (kdl_rank_tier(image->rank)) {
   case KDL_TIER_ARCH_SPECIFIC:
     return "arch-specific";

@@ -97,12 +97,19 @@ static kdl_status change_spaces(const ld_linker *linker, LLVMModuleRef *module) 
 /* ------------------------------------------------------------------------------------------ */
 /* Functions                                                                                    */
 
-/* What the translator declares and nothing calls. */
+/* Functions that no kernel needs: declarations of the translator's, and copies of kernels that
+ * Clang calls other kernels by. */
 static void drop_unused(LLVMModuleRef module) {
-  for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
-    next = LLVMGetNextFunction(f);
-    if (LLVMIsDeclaration(f) && !LLVMGetFirstUse(f))
+  bool has_changed = true;
+  while (has_changed) {
+    has_changed = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
+      next = LLVMGetNextFunction(f);
+      if (LLVMGetFunctionCallConv(f) == LD_SPIR_KERNEL || LLVMGetFirstUse(f))
+        continue;
       LLVMDeleteFunction(f);
+      has_changed = true;
+    }
   }
 }
 

@@ -122,6 +122,9 @@ static const call calls[] = {
     {"kdl-ld --protocol=1 --no-builtin --caller=SRC/tests/golden/images/host.bc --ukernels=% "
      "--for=haswell --output=out",
      0},
+    {"kdl-ld --portable --caller=%", 0},
+    {"kdl-ld --portable --caller=% --output=out --kernel=k=64,1,1,64,1,1,-1", 0},
+    {"kdl-ld --protocol=1 --caller=% --for=h200 --emit=asm --output=out", 0},
     {"kdl-ld --groups --caller=% --output=out --kernel=k=64,1,1", 0},
     {"kdl-registry --protocol=1 --work=fetch --scheme=http --host=127.0.0.1:1 --name=n --list=% "
      "--folder=.",
@@ -154,6 +157,7 @@ static const struct {
     {"tests/golden/images/params.spv", 0},
     {"tests/golden/images/nvcc.ptx", 0},
     {"tests/golden/images/host.bc", 0},
+    {"tests/golden/images/portable.bc", 0},
     {"tests/golden/images/x86_64_v3.so", 0},
     {"tests/golden/devices/h200.json", 0},
     {"tests/fuzz/corpus/fuzz_archive/gnu.a", 0},

@@ -90,7 +90,8 @@ typedef struct {
 static good_file files[] = {{.name = "mark.bc", .kernel = "mark"},
                             {.name = "host.bc", .kernel = "saxpy"},
                             {.name = "two_modules.bc", .kernel = "other"},
-                            {.name = "portable.bc", .kernel = "scan", .triple = "portable"}};
+                            {.name = "portable.bc", .kernel = "scan", .triple = "portable"},
+                            {.name = "opencl.spv", .kernel = "memory", .triple = "spirv64"}};
 enum { file_count = sizeof files / sizeof *files };
 
 static void read_files(void) {
@@ -118,12 +119,14 @@ static void *pack(const good_file *file, const uint8_t *data, size_t size, bool 
                   size_t *out_size) {
   char key[64];
   snprintf(key, sizeof key, "kdl.kernel.%s", file->kernel);
+  bool is_spirv = strstr(file->name, ".spv") != NULL;
   const kdl_pair pairs[] = {
       {text("triple"), text(file->triple ? file->triple : "x86_64-unknown-linux-gnu")},
       {text(file->triple ? "kdl.portable" : "arch"), text(file->triple ? "1" : "x86-64-v2")},
       {text(key), text("rev=1")}};
   kdl_writer_image image = {.size = sizeof image,
-                            .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
+                            .declared_kind =
+                                kdl_llvm_image_kind(is_spirv ? KDL_IMAGE_SPIRV : KDL_IMAGE_BITCODE),
                             .pairs = pairs,
                             .pair_count = is_listed ? 3 : 2,
                             .data = data,

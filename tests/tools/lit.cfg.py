@@ -83,6 +83,9 @@ programs = """
 for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
+if any(shutil.which("llvm-spirv" + version, path=config.environment["PATH"])
+       for version in [""] + ["-%d" % number for number in range(14, 25)]):
+    config.available_features.add("llvm-spirv")
 config.available_features.update(codec for codec in config.kdl_codecs if codec)
 try:
     for fd in os.openpty():

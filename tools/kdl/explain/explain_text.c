@@ -167,15 +167,16 @@ static void print_coverage(const kdl_coverage *coverage) {
   print_labelled("missing", text, "");
 }
 
-/* A portable image is the last choice: what kdl cc would make for the device. */
-static void print_native_target(const cli_ranking *ranking) {
+/* An image that kdl-ld lowers is the last choice: what kdl cc would make for the device. */
+static void print_native_target(const cli_ranking *ranking, const char *how) {
   char text[512];
   kdl_out out = {text, sizeof text, 0};
   const char *colon = strchr(ranking->device, ':'), *arch = colon ? colon + 1 : ranking->device;
-  kdl_out_format(&out,
-                 "no image is for this device: kdl-ld lowers the portable one when it is loaded; "
-                 "'kdl cc --targets=%.*s' makes a native one",
-                 (int)strcspn(arch, ":+ "), arch);
+  kdl_out_format(
+      &out,
+      "no image is for this device: %s when it is loaded; 'kdl cc --targets=%.*s' makes a "
+      "native one",
+      how, (int)strcspn(arch, ":+ "), arch);
   print_labelled("native", text, "");
 }
 
@@ -193,7 +194,9 @@ static void print_choice(const cli_query *query, const cli_ranking *ranking) {
     kdl_out_format(&out, ", %s", first->fit);
   print_labelled("chosen", text, "");
   if (ranking->chosen && kdl_family_of_triple(image.triple) == KDL_FAMILY_PORTABLE)
-    print_native_target(ranking);
+    print_native_target(ranking, "kdl-ld lowers the portable one");
+  else if (ranking->chosen && strcmp(first->fit, "translated") == 0)
+    print_native_target(ranking, "llvm-spirv and kdl-ld translate the SPIR-V one");
   if (ranking->is_hollow) {
     const kdl_reason_row *hollow = kdl_reason_get(KDL_REASON_HOLLOW);
     print_labelled("hollow", hollow->words, "");

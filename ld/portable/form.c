@@ -47,11 +47,12 @@ void ld_form_kernel_of(LLVMValueRef function, ld_form_kernel *out_kernel) {
     *out_kernel = read;
 }
 
-static void set_kernel(LLVMModuleRef module, const ld_form_kernel *kernel) {
+static kdl_status set_kernel(LLVMModuleRef module, const ld_form_kernel *kernel, const char *name) {
   LLVMValueRef function = LLVMGetNamedFunction(module, kernel->name);
   char text[128];
   if (!function)
-    return;
+    return kdl_fail(KDL_BAD_FILE, "%s: found no kernel '%.128s', expected the IR to define it",
+                    name, kernel->name);
   int length =
       snprintf(text, sizeof text,
                "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%d",
@@ -61,6 +62,7 @@ static void set_kernel(LLVMModuleRef module, const ld_form_kernel *kernel) {
                           LLVMCreateStringAttribute(LLVMGetModuleContext(module), KERNEL_ATTRIBUTE,
                                                     sizeof KERNEL_ATTRIBUTE - 1, text,
                                                     (unsigned)length));
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -263,7 +265,7 @@ kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, siz
   LLVMSetTarget(module, "");
   LLVMSetDataLayout(module, "");
   for (size_t i = 0; i < count; ++i)
-    set_kernel(module, &kernels[i]);
+    KDL_TRY(set_kernel(module, &kernels[i], name));
   set_mark(module);
   KDL_TRY(ld_form_check(module, name));
   LLVMStripModuleDebugInfo(module);

@@ -29,6 +29,7 @@ static size_t address_space_at(const char *at) {
 /* Rewrites in place: the text becomes shorter. */
 static size_t rewrite(char *text) {
   static const char cast[] = "addrspacecast ", plain[] = "bitcast ", convergent[] = "convergent ";
+  static const char instead[] = "nounwind "; /* a group of attributes must not become empty */
   char *out = text;
   bool is_quoted = false;
   for (const char *at = text; *at;) {
@@ -45,6 +46,8 @@ static size_t rewrite(char *text) {
       continue;
     }
     if (!is_quoted && (skip = word_at(text, at, convergent)) > 0) {
+      memcpy(out, instead, sizeof instead - 1);
+      out += sizeof instead - 1;
       at += skip;
       continue;
     }

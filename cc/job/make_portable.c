@@ -17,7 +17,7 @@ static void add_kernel(kdl_string_list *words, const cc_kernel *kernel) {
 }
 
 kdl_status cc_make_portable(cc_job *job) {
-  const char *ir = cc_temp_path(job, "portable.ll"), *image = cc_temp_path(job, "bc");
+  const char *ir = cc_temp_path(job, "portable.bc"), *image = cc_temp_path(job, "bc");
   char program[PATH_MAX];
   if (!kdl_linker_path(program))
     return cc_error(job,
@@ -25,7 +25,7 @@ kdl_status cc_make_portable(cc_job *job) {
                     "program, in KDL_LD or where it is installed; " KDL_LINKER_HOW,
                     job->source->path);
   KDL_TRY(cc_compile(job, job->code,
-                     CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
+                     CC_WORDS("-c", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
                               "-gline-tables-only", "-fdebug-compilation-dir=."),
                      ir));
   kdl_string_list words = {.arena = &job->arena};

@@ -109,6 +109,7 @@ kdl_status ld_module_read(ld_context *context, const void *data, size_t size, co
 
 kdl_status ld_module_read_text(ld_context *context, const void *data, size_t size, const char *name,
                                LLVMModuleRef *out_module) {
+  KDL_TRY(check_producer(data, size, name));
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, name);
   char *problem = NULL;
   bool failed = LLVMParseIRInContext2(context->llvm, buffer, out_module, &problem);

@@ -16,7 +16,8 @@ typedef struct {
   ld_request request;
   ld_form_kernel *kernels;
   size_t count;
-  bool is_check; /* of an image; no output */
+  bool is_check;     /* of an image; no output */
+  const char *needs; /* its metadata; NULL: not to be checked */
 } form_job;
 
 static kdl_status parse_kernel(kdl_arena *arena, const char *text, ld_form_kernel *out_kernel) {
@@ -27,7 +28,8 @@ static kdl_status parse_kernel(kdl_arena *arena, const char *text, ld_form_kerne
   return KDL_OK;
 }
 
-static kdl_status check_image(ld_context *context, const cli_bytes *bytes, const char *name) {
+static kdl_status check_image(const form_job *job, ld_context *context, const cli_bytes *bytes) {
+  const char *name = job->request.caller;
   LLVMModuleRef module;
   KDL_TRY(ld_module_read(context, bytes->data, bytes->size, name, &module));
   kdl_status status = ld_form_is(module)
@@ -36,6 +38,8 @@ static kdl_status check_image(ld_context *context, const cli_bytes *bytes, const
                                      "%s: found no mark of portable bitcode, expected "
                                      "an image that 'kdl cc --targets=portable' made",
                                      name);
+  if (status == KDL_OK && job->needs)
+    status = ld_form_check_needs(module, kdl_text_of(job->needs), name);
   LLVMDisposeModule(module);
   return status;
 }
@@ -67,8 +71,8 @@ static kdl_status confine_and_run(const form_job *job) {
   KDL_TRY(ld_confine(request, NULL, NULL, &confinement));
   KDL_TRY(cli_bytes_read(request->path, &bytes));
   ld_context_init(&context);
-  kdl_status status = job->is_check ? check_image(&context, &bytes, request->caller)
-                                    : make_image(job, &context, &bytes);
+  kdl_status status =
+      job->is_check ? check_image(job, &context, &bytes) : make_image(job, &context, &bytes);
   ld_context_free(&context);
   cli_bytes_free(&bytes);
   return status;
@@ -101,6 +105,7 @@ static kdl_status run(const cli_args *args, kdl_arena *arena, int *out_code) {
   size_t cursor = 0;
   job.request.caller = name ? name : job.request.path;
   job.is_check = !job.request.output;
+  job.needs = cli_args_value(args, "needs");
   job.kernels = xarena_alloc(arena, (args->setting_count + 1) * sizeof *job.kernels);
   while ((kernel = cli_args_next(args, "kernel", &cursor)))
     KDL_TRY(parse_kernel(arena, kernel, &job.kernels[job.count++]));
@@ -122,6 +127,7 @@ static const cli_option options[] = {
     {"caller", 0, CLI_ONCE, "FILE", "the IR of kernels, as kdl cc makes it, or an image to check"},
     {"name", 0, CLI_ONCE, "TEXT", "what to call the image in messages; default: FILE"},
     {"kernel", 0, CLI_MANY, "NAME=X,Y,Z,X,Y,Z,N", "a kernel: its block, its tile, its bound"},
+    {"needs", 0, CLI_ONCE, "TOKENS", "what the metadata of an image to check has as kdl.needs"},
     {"output", 'o', CLI_ONCE, "FILE", "where to write bitcode; without it, FILE is checked"},
     {.name = NULL},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/portable/form.h"
 
+#include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 
@@ -155,7 +156,28 @@ static const char *contested_part(LLVMTypeRef type, bool is_part) {
   }
 }
 
+/* Whether it is a pointer, or a vector of pointers, into an address space of a target. */
+static bool is_foreign_pointer(LLVMTypeRef type) {
+  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+    type = LLVMGetElementType(type);
+  if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
+    return false;
+  unsigned space = LLVMGetPointerAddressSpace(type);
+  return space != LD_SPACE_GENERIC && space != LD_SPACE_GLOBAL && space != LD_SPACE_GROUP &&
+         space != LD_SPACE_CONSTANT;
+}
+
+/* Scopes have the names of targets; the form has the whole system alone. */
+static bool has_scope(LLVMValueRef i) {
+  return LLVMIsAtomic(i) && LLVMGetAtomicSyncScopeID(i) !=
+                                LLVMGetSyncScopeID(LLVMGetTypeContext(LLVMTypeOf(i)), "", 0);
+}
+
 static kdl_status check_instruction(LLVMValueRef i, const char *name) {
+  if (is_foreign_pointer(LLVMTypeOf(i)))
+    return refuse(name, i, "has a pointer to an address space of a target", "");
+  if (has_scope(i))
+    return refuse(name, i, "has an atomic operation with a scope", "");
   if (LLVMIsACallInst(i)) {
     LLVMValueRef called = LLVMGetCalledValue(i);
     if (LLVMIsAInlineAsm(called))
@@ -172,6 +194,22 @@ static kdl_status check_instruction(LLVMValueRef i, const char *name) {
   return contested && !LLVMIsAExtractValueInst(i) && !LLVMIsAAtomicCmpXchgInst(i)
              ? refuse(name, i, contested, "")
              : KDL_OK;
+}
+
+static kdl_status check_kernel(LLVMValueRef function, const char *name) {
+  LLVMAttributeRef attribute = LLVMGetStringAttributeAtIndex(
+      function, LD_FUNCTION_ATTRIBUTES, KERNEL_ATTRIBUTE, sizeof KERNEL_ATTRIBUTE - 1);
+  ld_form_kernel read;
+  unsigned length = 0;
+  const char *text = attribute ? LLVMGetStringAttributeValue(attribute, &length) : NULL;
+  if (text && !ld_form_kernel_parse((kdl_string){text, length}, &read))
+    return refuse(name, function, "has a malformed attribute ", KERNEL_ATTRIBUTE);
+  for (unsigned i = 0; i < LLVMCountParams(function); ++i) {
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(function, i)));
+    if (kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind)
+      return refuse(name, function, "takes a structure that is not 'byval'", "");
+  }
+  return KDL_OK;
 }
 
 static kdl_status check_function(LLVMValueRef function, const char *name) {
@@ -195,6 +233,12 @@ static kdl_status check_function(LLVMValueRef function, const char *name) {
                       "%d: use a newer kdl-ld",
                       name, symbol.data, version, LD_FORM_VERSION);
   }
+  if (convention == LD_SPIR_KERNEL)
+    KDL_TRY(check_kernel(function, name));
+  for (unsigned i = 0; i < LLVMCountParams(function); ++i) {
+    if (is_foreign_pointer(LLVMTypeOf(LLVMGetParam(function, i))))
+      return refuse(name, function, "takes a pointer to an address space of a target", "");
+  }
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
       KDL_TRY(check_instruction(i, name));
@@ -205,13 +249,17 @@ static kdl_status check_function(LLVMValueRef function, const char *name) {
 static kdl_status check_variable(LLVMValueRef variable, const char *name) {
   unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(variable));
   kdl_string symbol = ld_value_name(variable);
+  LLVMValueRef initial = LLVMGetInitializer(variable);
   if (kdl_text_is(symbol, "llvm.global_ctors") || kdl_text_is(symbol, "llvm.global_dtors"))
     return refuse(name, variable, "runs code when it is loaded", "");
   if (LLVMIsThreadLocal(variable))
     return refuse(name, variable, "is thread-local", "");
-  if (space != LD_SPACE_GENERIC && space != LD_SPACE_GLOBAL && space != LD_SPACE_GROUP &&
-      space != LD_SPACE_CONSTANT)
+  if (is_foreign_pointer(LLVMTypeOf(variable)))
     return refuse(name, variable, "is in an address space of a target", "");
+  if (space == LD_SPACE_GROUP && initial && !LLVMIsUndef(initial))
+    return refuse(name, variable, "is group memory with an initial value", "");
+  if (kdl_text_is(symbol, "kdl_dynamic") && (initial || space != LD_SPACE_GROUP))
+    return refuse(name, variable, "is not the group memory of the launch", "");
   const char *contested = contested_part(LLVMGlobalGetValueType(variable), false);
   return contested ? refuse(name, variable, contested, "") : KDL_OK;
 }
@@ -242,6 +290,31 @@ kdl_status ld_form_check(LLVMModuleRef module, const char *name) {
   for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v))
     KDL_TRY(check_variable(v, name));
   return KDL_OK;
+}
+
+/* Notes which of half and double precision a type has. */
+static void note_precision(LLVMTypeRef type, bool *has_half, bool *has_double) {
+  LLVMTypeKind kind = LLVMGetTypeKind(type);
+  if (kind == LLVMVectorTypeKind)
+    kind = LLVMGetTypeKind(LLVMGetElementType(type));
+  *has_half |= kind == LLVMHalfTypeKind;
+  *has_double |= kind == LLVMDoubleTypeKind;
+}
+
+kdl_status ld_form_check_needs(LLVMModuleRef module, kdl_string needs, const char *name) {
+  bool has_half = false, has_double = false;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+      for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+        note_precision(LLVMTypeOf(i), &has_half, &has_double);
+    }
+  }
+  if ((!has_half || kdl_text_contains(needs, "fp16")) &&
+      (!has_double || kdl_text_contains(needs, "fp64")))
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_FILE, "%s: " KDL_NEEDS_KEY "=%.*s, and the bitcode needs %s%s%s", name,
+                  (int)needs.length, needs.data, has_half ? "fp16" : "",
+                  has_half && has_double ? "+" : "", has_double ? "fp64" : "");
 }
 
 /* ------------------------------------------------------------------------------------------ */

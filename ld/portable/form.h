@@ -36,6 +36,10 @@ kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, siz
  * for what the form does not allow. */
 kdl_status ld_form_check(LLVMModuleRef module, const char *name);
 
+/* KDL_BAD_FILE where the module computes in half or double precision and `needs`, the image's
+ * metadata of that name, lacks it. */
+kdl_status ld_form_check_needs(LLVMModuleRef module, kdl_string needs, const char *name);
+
 /* The attribute of a kernel's function; without one, the launch decides. */
 void ld_form_kernel_of(LLVMValueRef function, ld_form_kernel *out_kernel);
 

@@ -176,6 +176,14 @@ static bool ptxas_is_usable(const ld_linker *linker, const ld_program *ptxas) {
   return false;
 }
 
+/* The error of a ptxas that is too old or too new for the device: the driver compiles PTX then. */
+static bool is_unknown_to_ptxas(const ld_linker *linker, kdl_status status) {
+  if (status == KDL_OK || !strstr(kdl_error_message(), "not defined for option 'gpu-name'"))
+    return false;
+  kdl_debug(KDL_DEBUG_LINK, "ptxas does not know %s: PTX stays", linker->target.cpu);
+  return true;
+}
+
 kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   ld_program ptxas;
   bool is_found = ld_program_find_ptxas(&ptxas);
@@ -191,7 +199,12 @@ kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
                              ptx.path,   "-o",    cubin.path,         NULL};
   if (status == KDL_OK)
     status = ld_program_run(&ptxas, arguments, NULL);
-  if (status == KDL_OK)
+  bool is_unknown = is_unknown_to_ptxas(linker, status);
+  if (is_unknown) {
+    ld_string_list_append(&linker->depends, ptxas.path);
+    status = KDL_OK;
+  }
+  if (status == KDL_OK && !is_unknown)
     status = set_output_file(linker, &cubin, &ptxas, "cubin", output);
   ld_file_close(&cubin);
   ld_file_close(&ptx);

@@ -172,6 +172,9 @@ static void print_native_target(const cli_ranking *ranking, const char *how) {
   char text[512];
   kdl_out out = {text, sizeof text, 0};
   const char *colon = strchr(ranking->device, ':'), *arch = colon ? colon + 1 : ranking->device;
+  if (strncmp(ranking->device, "level_zero:", 11) == 0 ||
+      strncmp(ranking->device, "opencl:", 7) == 0)
+    arch = "spirv64";
   kdl_out_format(
       &out,
       "no image is for this device: %s when it is loaded; 'kdl cc --targets=%.*s' makes a "

@@ -355,8 +355,8 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
     callOpenCL(*module.getOps<gpu::GPUModuleOp>().begin());
   }
   bool isPortable = isa<PortableTargetAttr>(target);
-  if (isPortable &&
-      failed(callPortableFunctions(*module.getOps<gpu::GPUModuleOp>().begin(), target)))
+  if (isPortable && failed(callPortableFunctions(*module.getOps<gpu::GPUModuleOp>().begin(), target,
+                                                 options.barePointers)))
     return {};
   if (failed(lower(module, target)) ||
       failed(rejectUnlowered(*module.getOps<gpu::GPUModuleOp>().begin(), target)))

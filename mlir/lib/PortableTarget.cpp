@@ -22,6 +22,8 @@ using namespace mlir::kdl;
 
 namespace {
 
+constexpr unsigned globalSpace = 1;
+
 /// While the module is lowered; 0 afterwards.
 constexpr unsigned privateSpace = 5;
 
@@ -164,6 +166,55 @@ bool FunctionCaller::replace(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+/// A memref of static shape in global memory, from its address. No operation makes one, so this
+/// builds its descriptor; the cast folds away in a later lowering.
+Value viewMemory(OpBuilder &builder, Location where, MemRefType type, Value address) {
+  Type i64 = builder.getI64Type();
+  auto [strides, offset] = type.getStridesAndOffset();
+  SmallVector<Type> fields = {address.getType(), address.getType(), i64};
+  if (type.getRank())
+    fields.append(2, LLVM::LLVMArrayType::get(i64, static_cast<unsigned>(type.getRank())));
+  Type structure = LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
+  Value built = LLVM::UndefOp::create(builder, where, structure);
+  auto set = [&](Value value, ArrayRef<int64_t> position) {
+    built = LLVM::InsertValueOp::create(builder, where, built, value, position);
+  };
+  auto number = [&](int64_t value) {
+    return LLVM::ConstantOp::create(builder, where, i64, builder.getI64IntegerAttr(value));
+  };
+  set(address, {0});
+  set(address, {1});
+  set(number(offset), {2});
+  for (auto [i, size] : llvm::enumerate(type.getShape())) {
+    set(number(size), {3, static_cast<int64_t>(i)});
+    set(number(strides[i]), {4, static_cast<int64_t>(i)});
+  }
+  return UnrealizedConversionCastOp::create(builder, where, TypeRange{type}, ValueRange{built})
+      .getResult(0);
+}
+
+void takeBarePointers(gpu::GPUFuncOp kernel) {
+  Block &entry = kernel.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+  SmallVector<Type> inputs(kernel.getFunctionType().getInputs());
+  for (auto [index, input] : llvm::enumerate(inputs)) {
+    auto type = dyn_cast<MemRefType>(input);
+    if (!type || !type.hasStaticShape() || !type.isStrided())
+      continue;
+    BlockArgument argument = entry.getArgument(static_cast<unsigned>(index));
+    input = LLVM::LLVMPointerType::get(builder.getContext(), globalSpace);
+    argument.setType(input);
+    Value memory = viewMemory(builder, kernel.getLoc(), type, argument);
+    argument.replaceUsesWithIf(
+        memory, [](OpOperand &use) { return !isa<LLVM::InsertValueOp>(use.getOwner()); });
+  }
+  kernel.setFunctionType(builder.getFunctionType(inputs, {}));
+}
+
+//===----------------------------------------------------------------------===//
 // Private memory
 //===----------------------------------------------------------------------===//
 
@@ -278,10 +329,14 @@ std::string findNeeds(Operation *module) {
 
 } // namespace
 
-LogicalResult kdl::callPortableFunctions(gpu::GPUModuleOp module, Attribute target) {
+LogicalResult kdl::callPortableFunctions(gpu::GPUModuleOp module, Attribute target,
+                                         bool barePointers) {
   convertAttributionsToGlobals(module);
-  for (auto kernel : module.getOps<gpu::GPUFuncOp>())
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
     convertPrivateAttributions(kernel);
+    if (barePointers && kernel.isKernel())
+      takeBarePointers(kernel);
+  }
   module.walk([](memref::AllocaOp own) { markPrivate(own); });
   SmallVector<Operation *> all;
   FunctionCaller caller(module);

@@ -9,8 +9,9 @@ namespace mlir::kdl {
 
 /// Before the pipeline: what depends on the device becomes calls of declared functions, group
 /// memory becomes variables, and private memory gets an address space of its own, because pointers
-/// without one are global. Fails with an error for what the form does not have.
-LogicalResult callPortableFunctions(gpu::GPUModuleOp module, Attribute target);
+/// without one are global. With `barePointers`, kernels take one pointer for each memref of static
+/// shape. Fails with an error for what the form does not have.
+LogicalResult callPortableFunctions(gpu::GPUModuleOp module, Attribute target, bool barePointers);
 
 /// After the pipeline: private memory is in address space 0.
 LogicalResult finishPortable(gpu::GPUModuleOp lowered, Attribute target);

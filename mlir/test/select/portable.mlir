@@ -6,6 +6,11 @@
 // RUN: kdl ls %t.o | FileCheck %s --check-prefix=LIST
 // RUN: kdl extract %t.o --image=0 -o %t.bc && llvm-dis %t.bc -o - | FileCheck %s --check-prefix=FORM --implicit-check-not=nvvm
 
+// With bare pointers, a memref of static shape is one.
+// RUN: sed 's/%%x\[%%i\]/%%x[%%y, %%i]/; s/memref<?xf16>/memref<7x9xf16>/' %s > %t.static.mlir
+// RUN: mlir-opt %t.static.mlir --pass-pipeline='builtin.module(kdl-attach-targets{targets=portable},kdl-compile-targets{bare-pointers=true})' | FileCheck %s --check-prefix=BARE
+// BARE: #gpu.kernel_metadata<"all", !llvm.func<void (ptr<1>)>
+
 // CHECK: gpu.binary @kernels <#kdl.runtime_select{{.*}}> [#gpu.object<#kdl.portable, properties = {kdl.llvm = "{{[0-9.]+}}", kdl.needs = "fp16", kdl.portable = "1"}, kernels = <[
 // CHECK-NOT: #gpu.object
 // LIST: 0 bitcode none portable - {{[0-9]+}} kdl.llvm={{[0-9.]+}} kdl.needs=fp16 kdl.portable=1 kdl.kernel.all="sig=ptr<void> ptr<void> i64 i64 i64; block=64x1x1"

@@ -89,6 +89,29 @@ def run(build, library, name, device, mode, shapes, *ms, **environment):
     return {tuple(map(int, shape.split())): [float(word) for word in words.split()] for shape, words in lines}
 
 
+class Load:
+    """Processes that launch the set's last shape on the same device while choices are made."""
+
+    def __init__(self, count, *args):
+        self.count, self.args = count, args
+
+    def __enter__(self):
+        build, library, name, device, shape = self.args
+        kernel, element = SETS[name][:2]
+        self.running = []
+        for _ in range(self.count):
+            one = subprocess.Popen([os.path.join(build, "bin", "bench_adaptive"), library, kernel, device, str(element), "best", "600000"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            one.stdin.write((" ".join(map(str, shape)) + "\n").encode())
+            one.stdin.close()
+            self.running.append(one)
+
+    def __exit__(self, *_):
+        for one in self.running:
+            one.kill()
+            one.wait()
+
+
 def learned(build, library, name, device, **environment):
     """What the table has: trials, and the share of the time that they took."""
     command = [os.path.join(build, "bin", "kdl"), "explain", library, SETS[name][0], f"--device={device}", "--policy=adaptive", "--json"]
@@ -107,18 +130,20 @@ def nearest(shape, known):
     return min(known, key=lambda other: sum(abs(math.log2(a / b)) for a, b in zip(shape, other)))
 
 
-def bench(build, library, name, device, ms, most, folder):
+def bench(build, library, name, device, ms, most, load, folder):
     shapes = SETS[name][5]
     held_out = shapes[1::3]
     known = [shape for shape in shapes if shape not in held_out]
     cache = {"KDL_CACHE_DIR": os.path.join(folder, "cache-" + name), "KDL_CACHE": "on"}
     before = run(build, library, name, device, "all", shapes)
-    first = run(build, library, name, device, "adaptive", known, ms, most, **cache)
+    with Load(load, build, library, name, device, shapes[-1]):
+        first = run(build, library, name, device, "adaptive", known, ms, most, **cache)
     after_first = learned(build, library, name, device, **cache)
     second = run(build, library, name, device, "adaptive", known, ms // 10 + 1, **cache)
     after_second = learned(build, library, name, device, **cache)
     near = run(build, library, name, device, "adaptive", held_out, 1, KDL_EXPLORE="0", **cache)
-    later = run(build, library, name, device, "adaptive", held_out, ms, most, **cache)
+    with Load(load, build, library, name, device, shapes[-1]):
+        later = run(build, library, name, device, "adaptive", held_out, ms, most, **cache)
     after = run(build, library, name, device, "all", shapes)
     times = {shape: [min(a, b) for a, b in zip(before[shape], after[shape])] for shape in shapes}
     share = {shape: min(times[shape]) / times[shape][int({**first, **later}[shape][0])] for shape in shapes}
@@ -154,6 +179,7 @@ def main():
     parser.add_argument("--sets")
     parser.add_argument("--ms", type=int, default=2000)
     parser.add_argument("--most", type=int, help="ms; ten times --ms where it is not given")
+    parser.add_argument("--load", type=int, default=0, help="so many other processes use the device while choices are made")
     parser.add_argument("--libraries")
     parser.add_argument("--compile")
     parser.add_argument("--cpu", default="native", help="the target of --compile for the sets of CPUs")
@@ -170,7 +196,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kdl-adaptive-") as folder:
         for name in names:
             library = os.path.join(options.libraries, name + ".offload") if options.libraries else compile_set(options.build, name, folder)
-            results.append(bench(options.build, library, name, options.device, options.ms, options.most or 10 * options.ms, folder))
+            results.append(bench(options.build, library, name, options.device, options.ms, options.most or 10 * options.ms, options.load, folder))
             print("\n".join(f"{key}: {value:.4f}" if isinstance(value, float) else f"{key}: {value}" for key, value in results[-1].items()))
             print(flush=True)
     if options.json:

@@ -19,7 +19,7 @@ enum {
   KDL_CLASS_LIMIT = 4096, /* classes of a kernel; launches of others use the first variant */
   KDL_PENDING_LIMIT = 8,  /* measured launches of a class that have not ended */
   KDL_REFERENCES = 8,     /* times of the leader that are kept */
-  KDL_BURST_COMPARED = 3, /* launches of a trial of which the median counts */
+  KDL_BURST_COMPARED = 5, /* launches of a trial of which the median counts, at most */
 };
 
 /* KDL_EXPLORE=TRIALS[,PERCENT%] */

@@ -41,11 +41,12 @@ double kdl_race_score(const kdl_race_variant *variant, double *out_spread) {
   return median_of(sorted, count);
 }
 
-/* By how much the median of the samples may be wrong: few samples are believed no more than their
- * range, more of them by the median of their deviations, which outliers do not change. */
+/* By how much the median of the samples may be wrong: three are believed no more than their range,
+ * four no more than half of it, more of them by the median of their deviations, which outliers do
+ * not change. */
 static double median_error(const double *sorted, size_t count, double median) {
   if (count < 5)
-    return (sorted[count - 1] - sorted[0]) / 2;
+    return (sorted[count - 1] - sorted[0]) / (count < 4 ? 1 : 2);
   /* 1.5 standard errors, if the deviations are normal: 1.5 x 1.4826 / sqrt(count) */
   static const double errors[KDL_RACE_SAMPLES + 1] = {
       [5] = 0.9945, [6] = 0.9079, [7] = 0.8406, [8] = 0.7863, [9] = 0.7413};

@@ -55,7 +55,7 @@ static trial_plan plan_trial(const kdl_adaptive *adaptive, const kdl_class_entry
   if (is_look(adaptive, entry, variant))
     return (trial_plan){0, 1, 0};
   if (ns < short_ns)
-    return (trial_plan){is_host ? 2 : 1, KDL_BURST_COMPARED,
+    return (trial_plan){is_host ? 2 : 1, is_host ? KDL_BURST_COMPARED : 3,
                         adaptive->subject.wake_threads ? settle_ns : 0};
   return (trial_plan){ns < (is_host ? long_ns : long_on_device_ns), 1, 0};
 }

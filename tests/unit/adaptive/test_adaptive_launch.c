@@ -228,12 +228,6 @@ static void threads_launch_at_once(void **state) {
   free_rows(&made);
 }
 
-static int clean_up(void **state) {
-  (void)state;
-  remove_cache();
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(variants_are_tried_in_launches, begin),

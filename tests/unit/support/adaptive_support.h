@@ -124,4 +124,40 @@ static inline bool is_decided(test_kernel *kernel, uint32_t n) {
   return entry_of(kernel, n)->choice & KDL_CHOICE_DECIDED;
 }
 
+static const double times_us[test_variants] = {130, 100, 220, 90, 140, 400, 96, 180};
+
+static inline void learn(test_kernel *kernel, uint32_t n, size_t most) {
+  for (size_t i = 0; i < most && !is_decided(kernel, n); ++i)
+    launch(kernel, n);
+}
+
+static inline void learn_and_close(uint32_t n) {
+  test_kernel kernel = {.launches = {0}};
+  memcpy(kernel.us, times_us, sizeof times_us);
+  open_kernel(&kernel, 8);
+  learn(&kernel, n, 30000);
+  assert_true(is_decided(&kernel, n));
+  close_kernel(&kernel);
+}
+
+static inline bool knows(uint32_t n) {
+  test_kernel kernel = {.launches = {0}};
+  open_kernel(&kernel, 8);
+  bool known = is_decided(&kernel, n) && entry_of(&kernel, n)->trials;
+  close_kernel(&kernel);
+  return known;
+}
+
+static inline void table_path(char path[600]) {
+  char name[KDL_TABLE_NAME];
+  kdl_table_name((kdl_string){"kernel=mark device=host", 23}, name);
+  snprintf(path, 600, "%s/choices/%s", test_cache, name);
+}
+
+static inline int clean_up(void **state) {
+  (void)state;
+  remove_cache();
+  return 0;
+}
+
 #endif

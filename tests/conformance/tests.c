@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* Memory                                                                                       */
@@ -374,6 +375,50 @@ static const char *events_are_asked_without_waiting(const suite *at) {
   return NULL;
 }
 
+/* Launches of a tuner are measured by the device's events: each way is tried several times, which
+ * takes that times are read. */
+static const char *tuners_measure_launches(const suite *at) {
+  enum { most_launches = 4000, least_trials = 3 };
+  const char *name = "n";
+  char few[32];
+  const char *ways[] = {"all", few};
+  kdl_select_opts opts = {.size = sizeof opts, .policy = KDL_POLICY_ADAPTIVE};
+  const kdl_tuner_desc desc = {
+      .size = sizeof desc, .names = &name, .name_count = 1, .way_count = 2, .ways = ways};
+  const uint64_t numbers[] = {at->largest};
+  uint32_t counts[] = {at->largest, 64}, used[2] = {0, 0};
+  float a = 2;
+  kdl_kernel *kernel;
+  kdl_tuner *tuner;
+  kdl_buffer x, y;
+  snprintf(few, sizeof few, "few, %d", (int)getpid()); /* no other process has measured it */
+  setenv("KDL_EXPLORE", "40,100%", 1);
+  OK(kdl_sym(at->lib, at->device, "scale", &opts, &kernel));
+  OK(kdl_tuner_create(kernel, &desc, &tuner));
+  unsetenv("KDL_EXPLORE");
+  if (!tuner)
+    return NULL; /* built without it */
+  OK(kdl_alloc(at->device, at->largest * sizeof a, &x));
+  OK(kdl_alloc(at->device, at->largest * sizeof a, &y));
+  for (int i = 0; i < most_launches && used[1] < least_trials; ++i) {
+    kdl_tuner_launch launch;
+    uint32_t way = kdl_tuner_begin(tuner, at->queue, numbers, 0, &launch);
+    ++used[way];
+    kdl_status status = kdl_launch_items(kernel, at->queue, kdl_extent1(counts[way]),
+                                         KDL_ARGS(&a, &x, &y, &counts[way]));
+    HOLDS(!kdl_tuner_end(tuner, at->queue, &launch, status));
+    OK(status);
+    if (i % 4 == 3)
+      OK(kdl_sync(at->queue));
+  }
+  kdl_tuner_destroy(tuner);
+  OK(kdl_sync(at->queue));
+  HOLDS(used[0] && used[1] >= least_trials);
+  OK(kdl_free(&x));
+  OK(kdl_free(&y));
+  return NULL;
+}
+
 static const char *queues_wait_for_events(const suite *at) {
   kdl_queue *other;
   kdl_event *event;
@@ -458,6 +503,7 @@ const suite_test suite_tests[] = {
     TEST(memory_is_told),
     TEST(events_tell_time),
     TEST(events_are_asked_without_waiting),
+    TEST(tuners_measure_launches),
     TEST(queues_wait_for_events),
     TEST(fresh_threads_can_launch),
     TEST(sequence_runs_as_bound),

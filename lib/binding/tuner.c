@@ -4,6 +4,7 @@
 #include "lib/binding/capture.h"
 #include "lib/inspect/adaptive.h"
 #include "support/base/blake2b.h"
+#include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 
@@ -29,10 +30,7 @@ static uint64_t way_id(uint64_t image, const char *way) {
   return id ? id : 1;
 }
 
-static kdl_status check_desc(const kdl_kernel *kernel, const kdl_tuner_desc *desc,
-                             kdl_tuner *const *out_tuner) {
-  if (!kernel || !desc || !out_tuner)
-    return kdl_fail(KDL_BAD_CALL, "kdl_tuner_create: found NULL, expected a pointer");
+static kdl_status check_desc(const kdl_tuner_desc *desc) {
   if (desc->size < sizeof *desc || !desc->ways || !desc->way_count ||
       desc->way_count > KDL_TUNER_WAYS || desc->name_count > KDL_TUNER_NUMBERS ||
       (desc->name_count && !desc->names))
@@ -76,7 +74,9 @@ static kdl_adaptive *open_ways(const kdl_kernel *kernel, const kdl_tuner_desc *d
 
 kdl_status kdl_tuner_create(kdl_kernel *kernel, const kdl_tuner_desc *desc, kdl_tuner **out_tuner) {
   kdl_device_info info = {.size = sizeof info};
-  KDL_TRY(check_desc(kernel, desc, out_tuner));
+  KDL_NOT_CANCELLED;
+  KDL_TRY(KDL_GIVEN(kernel, desc, out_tuner));
+  KDL_TRY(check_desc(desc));
   *out_tuner = NULL;
   if (kernel->ranking->query.policy != KDL_POLICY_ADAPTIVE || !kdl_adaptive_choice ||
       !kernel->ranking->count)
@@ -94,6 +94,7 @@ kdl_status kdl_tuner_create(kdl_kernel *kernel, const kdl_tuner_desc *desc, kdl_
 }
 
 void kdl_tuner_destroy(kdl_tuner *tuner) {
+  KDL_NOT_CANCELLED;
   if (!tuner)
     return;
   kdl_adaptive_choice->close(tuner->adaptive, kdl_runtime_usable(tuner->kernel->runtime) == KDL_OK);
@@ -108,6 +109,7 @@ uint32_t kdl_tuner_begin(kdl_tuner *tuner, kdl_queue *queue, const uint64_t *num
                          uint32_t unusable, kdl_tuner_launch *out_launch) {
   static const kdl_extent none = {0, 0, 0};
   const void *pointers[KDL_TUNER_NUMBERS];
+  KDL_NOT_CANCELLED;
   if (out_launch)
     *out_launch = (kdl_tuner_launch){.way = 0};
   if (!tuner || (tuner->name_count && !numbers))
@@ -130,6 +132,7 @@ uint32_t kdl_tuner_begin(kdl_tuner *tuner, kdl_queue *queue, const uint64_t *num
 
 int kdl_tuner_end(kdl_tuner *tuner, kdl_queue *queue, kdl_tuner_launch *launch, kdl_status status) {
   char reason[256];
+  KDL_NOT_CANCELLED;
   if (!tuner || !launch || !launch->entry)
     return 0;
   kdl_adaptive_trial trial = {launch->entry, launch->sample, launch->leader, launch->is_trial};

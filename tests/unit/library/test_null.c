@@ -47,6 +47,9 @@ static kdl_slot slot;
 static kdl_sequence_info sequence_info = {.size = sizeof sequence_info};
 static kdl_operand operands[2];
 static kdl_binding slot_binding;
+static const char *const ways[] = {"a", "b"};
+static kdl_tuner_desc tuner_desc = {.size = sizeof tuner_desc, .way_count = 2, .ways = ways};
+static kdl_tuner_launch tuner_launch;
 static kdl_slot_desc slot_told = {.size = sizeof slot_told, .kind = KDL_SLOT_BUFFER};
 static char slot_name[] = "x";
 static uint64_t slot_at;
@@ -112,6 +115,11 @@ static kdl_status open_and_close(kdl_status status, kdl_library **opened) {
 static kdl_status drop_queue(kdl_status status, kdl_queue **made_queue) {
   if (status == KDL_OK)
     kdl_queue_destroy(*made_queue);
+  return status;
+}
+static kdl_status drop_tuner(kdl_status status, kdl_tuner **made_tuner) {
+  if (status == KDL_OK)
+    kdl_tuner_destroy(*made_tuner);
   return status;
 }
 static kdl_status drop_event(kdl_status status, kdl_event **made_event) {
@@ -265,6 +273,12 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_event_native, kdl_event_native(a[0], a[1]), "nn", event, &out)                             \
   X(kdl_kernel_native, kdl_kernel_native(a[0], a[1]), "nn", kernel, &out)                          \
   X(kdl_kernel_variant, kdl_kernel_variant(a[0], NULL, a[1], a[2]), "nnn", kernel, &args, &out)    \
+  X(kdl_tuner_create, drop_tuner(kdl_tuner_create(a[0], a[1], a[2]), a[2]), "nnn", kernel,         \
+    &tuner_desc, &out)                                                                             \
+  X(kdl_tuner_destroy, DONE(kdl_tuner_destroy(a[0])), "o", native)                                 \
+  X(kdl_tuner_begin, DONE(kdl_tuner_begin(NULL, a[0], a[1], 0, a[2])), "ooo", queue, numbers,      \
+    &tuner_launch)                                                                                 \
+  X(kdl_tuner_end, DONE(kdl_tuner_end(NULL, a[0], a[1], KDL_OK)), "oo", queue, &tuner_launch)      \
   X(kdl_device_adopt, kdl_device_adopt(a[0], a[1]), "no", described, native)                       \
   X(kdl_sequence_create, drop_sequence(kdl_sequence_create(a[0], a[1]), a[1]), "nn", device, &out) \
   X(kdl_sequence_destroy, DONE(kdl_sequence_destroy(a[0])), "o", native)                           \

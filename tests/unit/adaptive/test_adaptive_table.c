@@ -82,6 +82,24 @@ static void without_a_folder_choices_are_made(void **state) {
   learn_and_close(512);
 }
 
+/* Where not even the file of marks has room, choices are made, and nothing is mapped. */
+static void learn_without_room(void) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    const struct rlimit limit = {64, 64};
+    char folder[300];
+    snprintf(folder, sizeof folder, "%s/full", test_cache);
+    setenv("KDL_CACHE_DIR", folder, 1);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    learn_and_close(512);
+    _exit(0);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 /* A limit on the size of files acts as a full disk does: a part of a line, or nothing, is written.
  */
 static void a_full_disk_loses_lines_only(void **state) {
@@ -105,6 +123,7 @@ static void a_full_disk_loses_lines_only(void **state) {
   assert_int_equal(status, 0);
   assert_true(knows(512));
   assert_false(knows(5000));
+  learn_without_room();
   FILE *file = fopen(path, "ae");
   assert_true(fputs("\n01234567 c 123 45", file) > 0); /* a line that was cut off */
   fclose(file);

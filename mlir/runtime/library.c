@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The libraries of the program, and how their kernels are bound. */
-#include "runtime.h"
+#include "host_streams.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -82,11 +82,11 @@ void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_
   out_select->overrides = secure_getenv("KDL_POLICY") ? NULL : &out_select->opts;
 }
 
-static kdl_kernel *find_cached_kernel(kdl_mlir_module *module, const char *name) {
+static kdl_mlir_cached_kernel *find_cached_kernel(kdl_mlir_module *module, const char *name) {
   kdl_mlir_cached_kernel *at = __atomic_load_n(&module->cached_kernels, __ATOMIC_ACQUIRE);
   while (at && strcmp(at->name, name) != 0)
     at = at->next;
-  return at ? at->kernel : NULL;
+  return at;
 }
 
 /* If two threads add the same kernel, or memory is short, later searches are slower. */
@@ -96,6 +96,7 @@ static void add_cached_kernel(kdl_mlir_module *module, const char *name, kdl_ker
   if (!added)
     return;
   added->kernel = kernel;
+  kdl_mlir_host_kernel_init(&added->on_host, kernel);
   memcpy(added->name, name, size);
   added->next = __atomic_load_n(&module->cached_kernels, __ATOMIC_RELAXED);
   while (!__atomic_compare_exchange_n(&module->cached_kernels, &added->next, added, true,
@@ -123,8 +124,9 @@ static kdl_status look_up_kernel(kdl_mlir_module *module, const char *name,
 
 kdl_status kdl_mlir_module_kernel(kdl_mlir_module *module, const char *name,
                                   kdl_kernel **out_kernel) {
-  *out_kernel = find_cached_kernel(module, name);
-  return *out_kernel ? KDL_OK : look_up_kernel(module, name, out_kernel);
+  const kdl_mlir_cached_kernel *cached = find_cached_kernel(module, name);
+  *out_kernel = cached ? cached->kernel : NULL;
+  return cached ? KDL_OK : look_up_kernel(module, name, out_kernel);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -146,6 +148,7 @@ void kdl_mlir_register(kdl_mlir_library *library) {
 }
 
 void kdl_mlir_unregister(kdl_mlir_library *library) {
+  kdl_mlir_host_drain(NULL);
   kdl_mlir_module_remove(library->state);
   library->state = NULL;
 }
@@ -162,7 +165,9 @@ kdl_status kdl_mlir_bind(const kdl_kernel_head *head, const kdl_launch_desc *des
     status = kdl_mlir_device_get(&device);
   if (status != KDL_OK)
     return status;
-  kdl_kernel_head *bound = (kdl_kernel_head *)kernel;
+  kdl_mlir_cached_kernel *cached =
+      device->is_host ? find_cached_kernel(stub->library->state, stub->name) : NULL;
+  kdl_kernel_head *bound = cached ? &cached->on_host.head : (kdl_kernel_head *)kernel;
   void *own_queue = ((kdl_queue_head *)device->queue)->queue;
   __atomic_store_n(&stub->slot->queue, own_queue, __ATOMIC_RELAXED);
   __atomic_store_n(&stub->slot->kernel, bound, __ATOMIC_RELEASE);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Memory. On the host device, device memory is host memory, and operations complete at once; on
- * other devices an address belongs to an allocation of the runtime or to the host.
+ * Memory. On the host device, device memory is host memory, and operations complete at once, after
+ * the work of their stream; on other devices an address belongs to an allocation of the runtime or
+ * to the host.
  */
-#include "runtime.h"
-
+#include "host_streams.h"
 #include "mgpu.h"
 
 #include <string.h>
@@ -56,7 +56,9 @@ void mgpuMemFree(void *data, kdl_queue *stream) {
   if (!device || !data)
     return;
   kdl_mlir_range range = {.start = address_of(data)};
-  if (!device->is_host) {
+  if (device->is_host) {
+    kdl_mlir_host_drain(stream);
+  } else {
     kdl_mlir_ok(kdl_sync(queue_for(device, stream)), what);
     kdl_mlir_range_remove(range.start, &range);
   }
@@ -105,10 +107,12 @@ void mgpuMemcpy(void *to, const void *from, size_t size, kdl_queue *stream) {
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
   if (!device || !size)
     return;
-  if (device->is_host)
+  if (device->is_host) {
+    kdl_mlir_host_drain(queue_for(device, stream));
     memmove(to, from, size);
-  else
-    kdl_mlir_ok(copy_memory(device, queue_for(device, stream), to, from, size), what);
+    return;
+  }
+  kdl_mlir_ok(copy_memory(device, queue_for(device, stream), to, from, size), what);
 }
 
 static void fill_memory(const char *what, void *to, const void *pattern, size_t pattern_size,
@@ -119,7 +123,9 @@ static void fill_memory(const char *what, void *to, const void *pattern, size_t 
   uint64_t size = (uint64_t)count * pattern_size;
   kdl_buffer buffer = kdl_buffer_adopt(device->device, address_of(to), size);
   uint64_t offset = 0;
-  if (!device->is_host)
+  if (device->is_host)
+    kdl_mlir_host_drain(queue_for(device, stream));
+  else
     find_buffer(device, to, &buffer, &offset);
   kdl_mlir_ok(kdl_fill(queue_for(device, stream), &buffer, offset, size, pattern, pattern_size),
               what);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Modules, functions and launches. */
-#include "runtime.h"
-
+#include "host_streams.h"
 #include "mgpu.h"
 
 #include <string.h>
@@ -45,6 +44,7 @@ mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level, uint64_t siz
 }
 
 void mgpuModuleUnload(mgpu_module *module) {
+  kdl_mlir_host_drain(NULL);
   kdl_mlir_module_remove(module);
 }
 
@@ -72,8 +72,10 @@ static void launch_on_stream(const char *what, kdl_kernel *kernel, const kdl_lau
                              void **params, uint64_t param_count, kdl_queue *stream) {
   kdl_args args = {(size_t)param_count, (const void *const *)params, NULL};
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
-  if (device)
-    kdl_mlir_ok(kdl_launch(kernel, stream ? stream : device->queue, desc, args), what);
+  if (!device || (stream && device->is_host && kdl_mlir_host_is_concurrent() &&
+                  kdl_mlir_host_launch(kernel, desc, &args, stream)))
+    return;
+  kdl_mlir_ok(kdl_launch(kernel, stream ? stream : device->queue, desc, args), what);
 }
 
 void mgpuLaunchKernel(kdl_kernel *kernel, int64_t grid_x, int64_t grid_y, int64_t grid_z,

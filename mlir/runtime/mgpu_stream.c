@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Streams and events. */
-#include "runtime.h"
-
+#include "host_streams.h"
 #include "mgpu.h"
 
 #include <pthread.h>
@@ -71,6 +70,8 @@ static bool pool_stream(const kdl_queue *stream, bool is_idle) {
   known_handle *known = find_handle(stream);
   bool was_kept = known && known->is_pooled; /* it is destroyed a second time */
   bool is_kept = was_kept || (known && is_idle && pooled_count < pool_limit);
+  if (!was_kept)
+    atomic_fetch_sub(&kdl_mlir_live_streams, 1);
   if (is_kept && !was_kept) {
     known->is_pooled = true;
     ++pooled_count;
@@ -81,7 +82,21 @@ static bool pool_stream(const kdl_queue *stream, bool is_idle) {
   return is_kept;
 }
 
+kdl_queue *kdl_mlir_stream_of(const void *backend_queue) {
+  kdl_queue *found = NULL;
+  pthread_mutex_lock(&lock);
+  for (size_t i = 0; i < handle_count && !found; ++i) {
+    const known_handle *known = &known_handles[i];
+    bool is_stream = !known->is_event && !known->is_pooled;
+    if (is_stream && ((const kdl_queue_head *)known->handle)->queue == backend_queue)
+      found = known->handle;
+  }
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
 static void destroy_event(kdl_event *event) {
+  kdl_mlir_host_sync_event(event);
   pthread_mutex_lock(&lock);
   known_handle *known = event ? find_handle(event) : NULL;
   if (known)
@@ -124,10 +139,10 @@ kdl_queue *mgpuStreamCreate(void) {
   static const char what[] = "mgpuStreamCreate";
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
   kdl_queue *stream = device ? take_pooled_stream() : NULL;
-  if (!device || stream)
-    return stream;
-  if (kdl_mlir_ok(kdl_queue_create(device->device, NULL, &stream), what))
+  if (device && !stream && kdl_mlir_ok(kdl_queue_create(device->device, NULL, &stream), what))
     add_handle(stream, false);
+  if (stream)
+    atomic_fetch_add(&kdl_mlir_live_streams, 1);
   return stream;
 }
 
@@ -149,11 +164,18 @@ void mgpuStreamDestroy(kdl_queue *stream) {
   }
   bool is_idle = stream && stream == last_synchronized;
   last_synchronized = NULL;
-  if (!pool_stream(stream, is_idle))
-    kdl_queue_destroy(stream);
+  if (!stream)
+    return;
+  kdl_mlir_host_drain(stream);
+  if (pool_stream(stream, is_idle))
+    return;
+  kdl_mlir_host_close(stream);
+  kdl_queue_destroy(stream);
 }
 
 void mgpuStreamSynchronize(kdl_queue *stream) {
+  if (stream)
+    kdl_mlir_host_drain(stream);
   if (stream && kdl_mlir_ok(kdl_sync(stream), "mgpuStreamSynchronize"))
     last_synchronized = stream;
 }
@@ -172,6 +194,7 @@ static kdl_status wait_for_stream(kdl_queue *other, kdl_queue *stream) {
   const kdl_mlir_device *device;
   kdl_event *event = NULL;
   kdl_status status = kdl_mlir_device_get(&device);
+  kdl_mlir_host_drain(other);
   if (status == KDL_OK)
     status = kdl_event_create(device->device, &event);
   if (status == KDL_OK)
@@ -186,6 +209,8 @@ void mgpuStreamWaitEvent(kdl_queue *stream, kdl_event *event) {
   if (!stream || !event)
     return;
   kdl_queue *other = stream_passed_as_event(event);
+  if (!other && kdl_mlir_host_wait(event, stream))
+    return;
   kdl_mlir_ok(other ? wait_for_stream(other, stream) : kdl_event_wait(event, stream),
               "mgpuStreamWaitEvent");
 }
@@ -208,6 +233,10 @@ void mgpuEventDestroy(kdl_event *event) {
 
 void mgpuEventSynchronize(kdl_event *event) {
   kdl_queue *stream = event ? stream_passed_as_event(event) : NULL;
+  if (stream)
+    kdl_mlir_host_drain(stream);
+  else
+    kdl_mlir_host_sync_event(event);
   if (event)
     kdl_mlir_ok(stream ? kdl_sync(stream) : kdl_event_sync(event), "mgpuEventSynchronize");
 }
@@ -226,6 +255,9 @@ void mgpuEventRecord(kdl_event *event, kdl_queue *stream) {
   if (!event || !stream)
     return;
   kdl_event *other = event_passed_as_stream(stream);
+  if (!other && kdl_mlir_host_record(event, stream))
+    return;
+  kdl_mlir_host_sync_event(other);
   kdl_mlir_ok(other ? record_after_event(event, other) : kdl_event_record(event, stream),
               "mgpuEventRecord");
 }

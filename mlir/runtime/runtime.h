@@ -33,9 +33,16 @@ static inline bool kdl_mlir_ok(kdl_status status, const char *what) {
 /* ------------------------------------------------------------------------------------------ */
 /* Libraries                                                                                    */
 
+/* What slots point to on the CPU, in place of the kernel: host_streams.c. */
+typedef struct kdl_mlir_host_kernel {
+  kdl_kernel_head head;
+  kdl_kernel *kernel;
+} kdl_mlir_host_kernel;
+
 /* A kernel that was looked up before: MLIR's own lowering looks up the name at every launch. */
 typedef struct kdl_mlir_cached_kernel {
   struct kdl_mlir_cached_kernel *next;
+  kdl_mlir_host_kernel on_host;
   kdl_kernel *kernel;
   char name[];
 } kdl_mlir_cached_kernel;

@@ -13,9 +13,9 @@
  *   - thread-local variables, IFUNCs, relocations of code (compile with -fPIC), an executable
  *     stack, a segment that is both written and executed, or more than 2 GiB;
  *   - a needed library other than libc and libm;
- *   - an undefined symbol that is not weak, other than abort, bcmp, free, malloc, memcmp,
- *     memcpy, memmove, memset, strlen, __stack_chk_fail, __stack_chk_guard, and the functions of
- *     libm on doubles and floats (lib/image/host/host_imports.def has their names).
+ *   - an undefined symbol that is not weak, other than abort, bcmp, dprintf, free, malloc, memcmp,
+ *     memcpy, memmove, memset, printf, strlen, __stack_chk_fail, __stack_chk_guard, and the
+ *     functions of libm on doubles and floats (lib/image/host/host_imports.def has their names).
  *
  * A note names the CPU that the image needs. KDL_HOST_CPU below writes one, and so do kdl cc,
  * kdl-ld and MLIR's #kdl.host. Without a note, the metadata must name the CPU (`arch`); with

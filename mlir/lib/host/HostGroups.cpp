@@ -210,18 +210,20 @@ llvm::Function *Coroutine::make() {
     for (llvm::CallInst *call : callsOf(*made, callee))
       suspend(call, why);
   }
-  for (llvm::BasicBlock &block : llvm::make_early_inc_range(*made)) {
-    auto *ret = dyn_cast<llvm::ReturnInst>(block.getTerminator());
+  // A coroutine has one last suspend point.
+  auto *end = llvm::BasicBlock::Create(context, "end", made, cleanup);
+  for (llvm::BasicBlock &block : *made) {
+    auto *ret = dyn_cast_or_null<llvm::ReturnInst>(block.empty() ? nullptr : &block.back());
     if (!ret || &block == leave)
       continue;
     builder.SetInsertPoint(ret);
-    intrinsic(llvm::Intrinsic::coro_suspend,
-              {llvm::ConstantTokenNone::get(context), builder.getTrue()});
-    llvm::Value *outcome = &*std::prev(ret->getIterator());
-    llvm::SwitchInst *branch = builder.CreateSwitch(outcome, leave, 1);
-    branch->addCase(builder.getInt8(1), cleanup);
+    builder.CreateBr(end);
     ret->eraseFromParent();
   }
+  builder.SetInsertPoint(end);
+  llvm::Value *outcome = intrinsic(llvm::Intrinsic::coro_suspend,
+                                   {llvm::ConstantTokenNone::get(context), builder.getTrue()});
+  builder.CreateSwitch(outcome, leave, 1)->addCase(builder.getInt8(1), cleanup);
   return made;
 }
 
@@ -275,6 +277,7 @@ SmallVector<llvm::Value *> GroupFunction::loadParams() {
       builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), made->getArg(0),
                                          offsetof(kdl_host_group, shared)),
       llvm::Align(8));
+  loaded[HostGroupStruct] = made->getArg(0);
   loaded[HostExchange] = loaded[HostState] = llvm::ConstantPointerNull::get(builder.getPtrTy());
   for (unsigned i = HostItemParamCount; i < item.arg_size(); ++i) {
     llvm::Value *at = builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), made->getArg(1),
@@ -349,6 +352,7 @@ void GroupFunction::runCoroutines() {
 
 llvm::Function *GroupFunction::make() {
   llvm::Type *pointer = builder.getPtrTy();
+  makeHostAssertions(item);
   bool waits = !callsOf(item, hostBarrier).empty() || !callsOf(item, hostExchange).empty();
   std::string name = item.getName().str();
   item.setName(name + ".item");

@@ -3,6 +3,7 @@
 #include "WorkgroupMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -89,7 +90,7 @@ func::FuncOp KernelRewriter::makeFunction() {
   Type indexType = builder.getIndexType();
   Type pointer = LLVM::LLVMPointerType::get(context);
   SmallVector<Type> types(HostItemParamCount, indexType);
-  types[HostShared] = types[HostExchange] = types[HostState] = pointer;
+  types[HostShared] = types[HostExchange] = types[HostState] = types[HostGroupStruct] = pointer;
   llvm::append_range(types, kernel.getFunctionType().getInputs());
   builder.setInsertionPoint(kernel->getParentOp());
   return func::FuncOp::create(builder, where, kernel.getName(),
@@ -339,7 +340,7 @@ void rewriteDeviceFunction(gpu::GPUFuncOp function) {
 /// Only kernels know their work-item, so functions that query it must have been inlined.
 LogicalResult checkNoneLeft(ModuleOp module) {
   WalkResult walked = module.walk([](Operation *op) {
-    if (!isa_and_nonnull<gpu::GPUDialect>(op->getDialect()))
+    if (!isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) && !isa<cf::AssertOp>(op))
       return WalkResult::advance();
     op->emitError("found in a function that is no kernel: inline it before it is compiled for a "
                   "CPU");
@@ -396,7 +397,8 @@ FailureOr<SmallVector<HostKernel>> kdl::lowerKernelsForHost(ModuleOp module) {
   SharedLayout layout;
   DenseMap<Operation *, uint64_t> places;
   SmallVector<HostKernel> kernels;
-  if (failed(expandReductions(gpuModule)) || failed(layoutShared(gpuModule, layout, places)))
+  if (failed(lowerMessagesForHost(gpuModule)) || failed(expandReductions(gpuModule)) ||
+      failed(layoutShared(gpuModule, layout, places)))
     return failure();
   // A CPU has one kind of memory.
   mapMemorySpaces(gpuModule, [](Attribute) { return Attribute(); });

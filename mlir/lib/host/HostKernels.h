@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace llvm {
+class Function;
 class Module;
 } // namespace llvm
 
@@ -31,7 +32,8 @@ enum HostItemParam : unsigned {
   HostSharedSize = HostShared + 1,   // its bytes
   HostExchange = HostSharedSize + 1, // pointer to 16 bytes per work-item, for shuffles
   HostState = HostExchange + 1,      // pointer to a byte per work-item: what it waits for
-  HostItemParamCount = HostState + 1,
+  HostGroupStruct = HostState + 1,   // pointer to the kdl_host_group
+  HostItemParamCount = HostGroupStruct + 1,
 };
 
 /// Functions without a body that represent a wait of the work-item.
@@ -44,6 +46,10 @@ inline constexpr int64_t hostSubgroupSize = 32;
 /// Rewrites the only gpu.module in `module` into functions of `module` itself. Emits an error for
 /// operations without a meaning on a CPU.
 FailureOr<SmallVector<HostKernel>> lowerKernelsForHost(ModuleOp module);
+
+/// Lowers gpu.printf, and the assertions of kernels to calls that makeHostAssertions replaces.
+LogicalResult lowerMessagesForHost(gpu::GPUModuleOp module);
+void makeHostAssertions(llvm::Function &item);
 
 /// The passes that lower the result to the LLVM dialect.
 StringRef getHostPipeline(bool barePointers);

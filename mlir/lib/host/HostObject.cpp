@@ -201,7 +201,8 @@ FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module, llvm::TargetMac
 /// Code that calls a function of the C library would call the kernel of that name.
 LogicalResult checkNames(const llvm::Module &module, ArrayRef<HostKernel> kernels,
                          function_ref<InFlightDiagnostic()> emitError) {
-  static constexpr StringLiteral called[] = {"malloc", "free", "memcpy", "memmove", "memset"};
+  static constexpr StringLiteral called[] = {"dprintf", "free",   "malloc", "memcpy",
+                                             "memmove", "memset", "printf"};
   for (const HostKernel &kernel : kernels) {
     std::string intrinsic = "llvm." + kernel.name + ".";
     bool isCalled = llvm::is_contained(called, StringRef(kernel.name)) ||

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Kernels of bench/specialize, general and specialised for their arguments by repetition
- * (docs/specialize.md).
+ * Kernels of bench/specialize, general and specialised by repetition (docs/specialize.md).
  *
- *     bench_specialize FILE [DEVICE]            a line for each kernel: ns of a launch of both, the
- * time until the image was ready, whether all results have equal bits bench_specialize FILE
- * --count=KERNEL N    N launches of the general kernel, of the specialised one where KDL_SPECIALIZE
- * is not off: for callgrind
+ *     bench_specialize FILE [DEVICE]
+ *     bench_specialize FILE --count=KERNEL N
+ *
+ * The first prints a line for each kernel: us of a launch of both, the time until the image was
+ * ready, whether all results have equal bits, and us of a launch of one group. The second makes N
+ * launches for callgrind, of the specialised kernel unless KDL_SPECIALIZE is off.
  *
  * FILE has bitcode: bench/specialize.py makes it.
  */
@@ -260,6 +261,20 @@ static kdl_kernel *open_kernel(subject *on, const char *file, const char *name, 
   return kernel;
 }
 
+/* us of a launch of each: the least of several rounds. */
+static void measure_both(const subject *on, kdl_kernel *const kernels[2], problem *p,
+                         double out_us[2]) {
+  double once = run_launches(on, kernels[0], p, 3);
+  unsigned count = (unsigned)(2e7 / once) + 1;
+  out_us[0] = out_us[1] = 1e30;
+  for (int r = 0; r < rounds; ++r) {
+    for (int i = 0; i < 2; ++i) {
+      double us = run_launches(on, kernels[i], p, count) / 1000;
+      out_us[i] = us < out_us[i] ? us : out_us[i];
+    }
+  }
+}
+
 static void compare_case(subject *on, const char *file, const char *device, const test_case *of) {
   problem p;
   unsigned launches;
@@ -275,17 +290,15 @@ static void compare_case(subject *on, const char *file, const char *device, cons
   reset_problem(on, &p);
   double ready = wait_for_image(on, special, &p, &launches);
   bool is_equal = run_once(on, general, &p) == run_once(on, special, &p);
-  double once = run_launches(on, general, &p, 3);
-  unsigned count = (unsigned)(2e7 / once) + 1;
-  double least[2] = {1e30, 1e30};
-  for (int r = 0; r < rounds; ++r) {
-    double times[2] = {run_launches(on, general, &p, count), run_launches(on, special, &p, count)};
-    for (int i = 0; i < 2; ++i)
-      least[i] = times[i] < least[i] ? times[i] : least[i];
-  }
-  printf("%s general_us %.2f special_us %.2f speedup %.3f ready_s %.3f launches %u equal %d\n",
-         of->name, least[0] / 1000, least[1] / 1000, least[0] / least[1], ready, launches,
-         is_equal);
+  kdl_kernel *const kernels[2] = {general, special};
+  double whole[2], group[2];
+  measure_both(on, kernels, &p, whole);
+  p.desc.grid[0] = 1; /* what a launch costs */
+  measure_both(on, kernels, &p, group);
+  printf("%s general_us %.2f special_us %.2f speedup %.3f ready_s %.3f launches %u equal %d "
+         "group_general_us %.3f group_special_us %.3f\n",
+         of->name, whole[0], whole[1], whole[0] / whole[1], ready, launches, is_equal, group[0],
+         group[1]);
   fflush(stdout);
   free_problem(&p);
   kdl_close(on->lib);

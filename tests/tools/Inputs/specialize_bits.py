@@ -45,11 +45,11 @@ def main():
     run("kdl", "cc", source, "--emit=bitcode", f"--targets={target}", "-o", f"{work}/all.offload")
     run("kdl", "extract", f"{work}/all.offload", "-o", f"{work}/all.bc")
     for kernel, block, kinds, values in CASES:
+        link = ["kdl-ld", "--protocol=1", f"--caller={work}/all.bc", f"--for={device}", f"--kernel={kernel}"]
+        run(*link, f"--output={work}/general.so")
         for _ in range(2):
             scalars = [(kind, draw.choice(among)) for kind, among in zip(kinds, values)]
             folds = [f"--fold={i + 2}={bits(kind, value)}" for i, (kind, value) in enumerate(scalars) if draw.random() < 0.8]
-            link = ["kdl-ld", "--protocol=1", f"--caller={work}/all.bc", f"--for={device}", f"--kernel={kernel}"]
-            run(*link, f"--output={work}/general.so")
             run(*link, *folds, f"--fold=block={block}", f"--output={work}/folded.so")
             general, folded = (results(f"{work}/{name}.so", kernel, block, scalars) for name in ("general", "folded"))
             if general != folded:

@@ -172,9 +172,20 @@ static void set_block_metadata(const folding *f) {
     set_text(f, "amdgpu-flat-work-group-size", text);
 }
 
+/* Drivers that compile SPIR-V evaluate functions of constants with roundings of their own. */
+static bool is_left_to_driver(const folding *f, const folded_argument *argument) {
+  LLVMTypeKind kind = argument->index < LLVMCountParams(f->kernel)
+                          ? LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(f->kernel, argument->index)))
+                          : LLVMIntegerTypeKind;
+  return f->linker->target.family == KDL_FAMILY_SPIRV && kind != LLVMIntegerTypeKind &&
+         kind != LLVMPointerTypeKind;
+}
+
 static kdl_status fold_gpu(const folding *f) {
-  for (size_t i = 0; i < f->count; ++i)
-    KDL_TRY(fold_parameter(f, &f->arguments[i]));
+  for (size_t i = 0; i < f->count; ++i) {
+    if (!is_left_to_driver(f, &f->arguments[i]))
+      KDL_TRY(fold_parameter(f, &f->arguments[i]));
+  }
   if (!f->block[0])
     return KDL_OK;
   if (f->linker->target.family == KDL_FAMILY_NVPTX)
@@ -333,6 +344,8 @@ static kdl_status fold_host(folding *f) {
  * Group memory is of each launch. */
 static kdl_status refuse_variables(const ld_linker *linker) {
   enum { shared_space = 3 };
+  /* Those that are never written become constants. */
+  KDL_TRY(ld_module_run_passes(linker->module, NULL, "globalopt", linker->request->caller));
   for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
     bool is_group = LLVMGetPointerAddressSpace(LLVMTypeOf(v)) == shared_space;
     bool is_fixed = LLVMIsGlobalConstant(v) && !LLVMIsExternallyInitialized(v);

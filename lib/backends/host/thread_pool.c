@@ -148,12 +148,28 @@ static bool host_is_asleep(unsigned number) {
          1;
 }
 
+/* The caller may have come to the one CPU that is left to a thread which avoids the other. The
+ * thread would wait there for milliseconds, before it could move. */
+static void host_free_from_caller(const worker *of) {
+  int caller = atomic_load_explicit(&kdl_host_pool.caller, memory_order_relaxed);
+  int avoided = atomic_load_explicit(&of->avoided_cpu, memory_order_relaxed);
+  if (avoided < 0 || caller != atomic_load_explicit(&of->only_cpu, memory_order_relaxed))
+    return;
+  cpu_set_t both;
+  CPU_ZERO(&both);
+  CPU_SET((size_t)caller, &both);
+  CPU_SET((size_t)avoided, &both);
+  (void)sched_setaffinity(of->id, sizeof both, &both);
+}
+
 /* Returns whether the thread slept. */
 bool kdl_host_pool_wake(unsigned number) {
   worker *to = &kdl_host_pool.workers[number];
   bool slept = host_is_asleep(number) && atomic_exchange(&to->sleeps, 0);
-  if (slept)
+  if (slept) {
+    host_free_from_caller(to);
     host_futex_wake(&to->sleeps);
+  }
   return slept;
 }
 
@@ -218,7 +234,7 @@ typedef struct {
   cpu_set_t allowed, current; /* without regard to the caller; as it was last set */
 } thread_affinity;
 
-static void host_avoid_caller_cpu(thread_affinity *state) {
+static void host_avoid_caller_cpu(worker *self, thread_affinity *state) {
   int caller = atomic_load_explicit(&kdl_host_pool.caller, memory_order_relaxed);
   if (caller == state->caller)
     return;
@@ -233,6 +249,12 @@ static void host_avoid_caller_cpu(thread_affinity *state) {
   CPU_CLR((size_t)caller, &others);
   bool moved = CPU_COUNT(&others) && sched_setaffinity(0, sizeof others, &others) == 0;
   state->current = moved ? others : now;
+  bool has_two = moved && CPU_COUNT(&state->allowed) == 2 && CPU_COUNT(&others) == 1;
+  int only = 0;
+  while (has_two && !CPU_ISSET((size_t)only, &others))
+    ++only;
+  atomic_store_explicit(&self->only_cpu, only, memory_order_relaxed);
+  atomic_store_explicit(&self->avoided_cpu, has_two ? caller : -1, memory_order_relaxed);
 }
 
 /* A child that was forked in a loop, by a thread of the pool: there is no loop to go on with, and
@@ -278,12 +300,14 @@ static void *host_pool_thread(void *number_of) {
   char name[16];
   snprintf(name, sizeof name, "kdl-worker-%u", (number + 1) % KDL_HOST_MAX_THREADS);
   pthread_setname_np(pthread_self(), name);
+  self->id = (pid_t)syscall(SYS_gettid);
+  atomic_store(&self->avoided_cpu, -1);
   host_bind_thread(number);
   thread_affinity affinity = {.caller = -1};
   bool recent = false; /* whether there was work a moment ago */
   is_in_job = true;
   for (;;) {
-    host_avoid_caller_cpu(&affinity);
+    host_avoid_caller_cpu(self, &affinity);
     job *offered = atomic_load_explicit(&self->offer, memory_order_acquire);
     if (!offered) {
       if (recent)

@@ -57,6 +57,8 @@ typedef struct {
   _Alignas(64) _Atomic(job *) offer; /* taken by the thread, or taken back by the job's caller */
   unsigned position;                 /* in the job that is offered */
   atomic_uint sleeps;                /* a futex: 1 while it does */
+  atomic_int only_cpu, avoided_cpu;  /* of the two that it has; -1: it has others */
+  pid_t id;
 } worker;
 
 typedef struct kdl_host_thread_pool {

@@ -153,6 +153,66 @@ static void a_caller_that_was_bound_to_a_cpu_is_helped_by_others(void **state) {
   assert_true(holds_with(2, they_are_elsewhere));
 }
 
+static atomic_int other_thread; /* the thread of the pool */
+static size_t free_cpu;         /* where the caller does not run */
+static atomic_bool
+    is_to_be_free; /* whether the thread of the pool may run there, as the caller sees */
+
+static bool bind_to(size_t cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  return sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+/* The caller keeps its CPU meanwhile. */
+static void look_at_the_other(void *context, uint64_t index) {
+  struct timespec now;
+  cpu_set_t set;
+  (void)context, (void)index;
+  if (!is_caller)
+    atomic_store(&other_thread, (int)syscall(SYS_gettid));
+  else if (sched_getaffinity(atomic_load(&other_thread), sizeof set, &set) == 0)
+    atomic_store(&is_to_be_free, CPU_ISSET(free_cpu, &set));
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t end = now.tv_sec * INT64_C(1000000000) + now.tv_nsec + 200000;
+  while (now.tv_sec * INT64_C(1000000000) + now.tv_nsec < end)
+    clock_gettime(CLOCK_MONOTONIC, &now);
+}
+
+/* The caller has changed places with a thread that sleeps. */
+static bool it_may_change_places(void) {
+  cpu_set_t two;
+  size_t cpus[2], count = 0;
+  int free_rounds = 0;
+  if (sched_getaffinity(0, sizeof two, &two) != 0)
+    return false;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &two) && count < 2)
+      cpus[count++] = cpu;
+    else
+      CPU_CLR(cpu, &two);
+  bool is_right = count == 2 && sched_setaffinity(0, sizeof two, &two) == 0;
+  is_right &= kdl_host_parallel(2, wait_briefly, NULL) == KDL_OK;
+  for (int i = 0; is_right && i < rounds; ++i) {
+    free_cpu = cpus[i % 2];
+    is_right = bind_to(cpus[(i + 1) % 2]);
+    atomic_store(&is_to_be_free, false);
+    is_right &= kdl_host_parallel(iterations, look_at_the_other, NULL) == KDL_OK;
+    free_rounds += atomic_load(&is_to_be_free);
+    sleep_us(20000);
+  }
+  return is_right && free_rounds > rounds / 2;
+}
+
+/* It cannot move away before it runs, and does not run while the caller does. */
+static void a_caller_frees_the_thread_whose_cpu_it_takes(void **state) {
+  (void)state;
+  if (cpu_count() < 2)
+    skip();
+  assert_true(holds_with(2, it_may_change_places));
+}
+
 static atomic_bool first_ended, began_with_it; /* the caller's first iteration, another thread's */
 
 static void look_when(void *context, uint64_t index) {
@@ -209,6 +269,7 @@ int main(void) {
       cmocka_unit_test(more_threads_than_cpus_sleep_at_once),
       cmocka_unit_test(idle_threads_sleep),
       cmocka_unit_test(a_caller_that_was_bound_to_a_cpu_is_helped_by_others),
+      cmocka_unit_test(a_caller_frees_the_thread_whose_cpu_it_takes),
       cmocka_unit_test(loops_in_turn_are_helped_at_once),
       cmocka_unit_test(a_forked_process_has_threads_of_its_own),
   };

@@ -9,9 +9,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
-/* More than `max_cached` is given back: by the time that it is filled, allocating it is nothing. */
-enum { alignment = 64, max_cached = 4 << 20 };
+/* More than `max_cached` is given back: by the time that it is filled, allocating it is nothing.
+ * Much of it is in huge pages: kernels keep in L2 what they pack into it, and small pages, which
+ * may lie anywhere, would replace each other there. */
+enum { alignment = 64, max_cached = 4 << 20, huge_page = 2 << 20 };
 
 /* In front of the memory, which is aligned as this is. */
 typedef struct {
@@ -38,8 +41,13 @@ void *kdl_host_group_memory_acquire(size_t size) {
     (void)pthread_setspecific(host_block_key, NULL);
     return found + 1;
   }
-  if (posix_memalign(&memory, alignment, sizeof *found + size) != 0)
+  size_t needed = sizeof *found + size;
+  if (needed > huge_page / 4)
+    needed = (needed + huge_page - 1) / huge_page * huge_page;
+  if (posix_memalign(&memory, needed % huge_page ? alignment : huge_page, needed) != 0)
     return NULL;
+  if (needed % huge_page == 0)
+    (void)madvise(memory, needed, MADV_HUGEPAGE);
   block *made = memory;
   made->size = size;
   return made + 1;

@@ -133,6 +133,16 @@ static void much_is_not_kept(void **state) {
   kdl_host_group_memory_release(small);
 }
 
+/* A huge page has one place in L2 after the other; small ones have any. */
+static void much_begins_where_a_huge_page_does(void **state) {
+  enum { huge_page = 2 << 20, header = 64 };
+  (void)state;
+  char *memory = kdl_host_group_memory_acquire(1 << 20);
+  assert_non_null(memory);
+  assert_int_equal((uintptr_t)memory % huge_page, header);
+  kdl_host_group_memory_release(memory);
+}
+
 /* Leaks are LeakSanitizer's to find. */
 static void *take_and_end(void *unused) {
   (void)unused;
@@ -157,6 +167,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(launches_allocate_once_a_thread, open_images, close_images),
       cmocka_unit_test(a_thread_keeps_what_it_had),
       cmocka_unit_test(much_is_not_kept),
+      cmocka_unit_test(much_begins_where_a_huge_page_does),
       cmocka_unit_test(a_thread_that_ends_gives_it_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

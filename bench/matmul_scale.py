@@ -29,12 +29,20 @@ SHAPES = ("1x4096x4096,4x4096x4096,16x4096x4096,32x4096x11008,64x1024x1024,128x7
 TYPES = {"bf16": 0, "int8": 1, "f32": 2}  # of kdl_matmul_type
 WAYS = {"packed": 0, "plain": 1, "pack": 2}
 FEW_ROWS = 32
+IDLE = 0.002  # seconds between two looks at the CPU time of a process
 SHORT = 0.02  # seconds: a product that is timed again, with caches and threads that are ready, before it is known how many make a block
 
 
 def cpu_seconds():
     """CPU time of this process, in all its threads."""
     return time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID)
+
+
+def memory_of(size):
+    """Memory that begins where a cache line does, as PyTorch's."""
+    line = 64
+    memory = (ctypes.c_char * (size + line))()
+    return (ctypes.c_char * size).from_buffer(memory, -ctypes.addressof(memory) % line)
 
 
 def numbers(kind, count):
@@ -47,7 +55,7 @@ def numbers(kind, count):
     if kind == "bf16":
         pattern = b"".join(pattern[at + 2:at + 4] for at in range(0, len(pattern), 4))
     size = count * len(pattern) // few
-    memory = (ctypes.c_char * size)()
+    memory = memory_of(size)
     done = min(size, len(pattern))
     memory[:done] = pattern[:done]
     while done < size:
@@ -68,7 +76,7 @@ class Kdl:
     def prepare(self, kind, m, n, k):
         random.seed(0)
         self.kind, self.sizes = TYPES[kind], (m, n, k)
-        self.arrays = numbers(kind, m * k), numbers(kind, k * n), (ctypes.c_char * (m * n * 4))()
+        self.arrays = numbers(kind, m * k), numbers(kind, k * n), memory_of(m * n * 4)
 
     def block(self, way, count):
         taken = self.loop(self.library, self.kind, ctypes.c_uint(self.threads), *map(ctypes.byref, self.arrays),
@@ -164,6 +172,17 @@ class Worker:
         answer = self.ask(way, count)
         return (float(answer[0]), float(answer[1])) if answer else (math.inf, 0.0)
 
+    def wait_until_idle(self):
+        """Threads of a pool may wait for more work without sleeping, on the CPUs that the next block is for."""
+        clock = ~self.process.pid << 3 | 2  # Linux's name for the CPU time of another process
+        before, deadline = -1.0, time.monotonic() + 0.2
+        while self.process.poll() is None and time.monotonic() < deadline:
+            now = time.clock_gettime(clock)
+            if now - before < IDLE / 10:
+                return
+            before = now
+            time.sleep(IDLE)
+
     def end(self):
         self.process.stdin.close()
         self.process.wait()
@@ -185,9 +204,7 @@ def measure(workers, kind, shape, arguments):
     for _ in range(arguments.blocks):
         for worker, way in ways:
             found[way].append(worker.seconds(way.split()[-1], counts[way]))
-            if way in ("torch", "copy"):
-                time.sleep(0.01)  # its threads wait for more work without sleeping
-
+            worker.wait_until_idle()
     one = min if arguments.least else statistics.median
     return {way: tuple(one(column) for column in zip(*values)) for way, values in found.items()}
 

@@ -96,6 +96,7 @@ typedef struct kdl_class_entry {
   uint64_t settled_ns; /* until then launches are not compared; 0: not known */
   uint64_t burst_exact;
   bool is_burst_begun;
+  bool has_wasted;  /* the launch before took much longer than the leader's */
   unsigned awake;   /* threads of the host that were awake before the trial */
   uint64_t looked;  /* bits of variants whose first launch was not much slower than the leader's */
   uint32_t cooling; /* launches of the leader after a burst that are not compared */

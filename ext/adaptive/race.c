@@ -7,6 +7,8 @@
 static const double clock_error = 0.005, least_gain = 0.01;
 /* Two trials suffice to drop a variant that takes so much longer. */
 static const double clearly_slower = 1.25;
+/* A time so much longer than classes that are alike let expect may be that of an interruption. */
+static const double most_unlike = 3;
 
 void kdl_race_init(kdl_race *race, kdl_race_variant *variants, uint32_t count) {
   *race = (kdl_race){.count = count, .variants = variants};
@@ -163,7 +165,8 @@ bool kdl_race_add(kdl_race *race, uint32_t variant, double ratio) {
   add_sample(tried, ratio * leader_score(race));
   /* What classes that are alike have shown counts as the first trial. It is stored as one, so that
    * other processes decide the same. */
-  if (tried->count == 1 && ratio > clearly_slower && (double)tried->alike > clearly_slower)
+  if (tried->count == 1 && ratio > clearly_slower && (double)tried->alike > clearly_slower &&
+      ratio < most_unlike * (double)tried->alike)
     add_sample(tried, ratio * leader_score(race));
   kdl_race_settle(race, race->first);
   return race->leader != before;

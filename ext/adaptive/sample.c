@@ -12,7 +12,7 @@
 /* A trial that has not ended after so long, or after so many times the leader's time, hangs. */
 static const uint64_t hang_ns = 2000000000;
 static const double hang_factor = 100;
-static const double waste_ns = 6e4, waste_factor = 2;
+static const double waste_ns = 6e4, waste_factor = 2, clear_waste_ns = 1e6, clear_waste_factor = 10;
 enum { most_spins = 1 << 16 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -122,10 +122,17 @@ static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, kdl_sample 
     return;
   }
   entry->explored_ns += (uint64_t)ns;
-  /* So much slower is not for being cold: the other launches of the burst would be a waste. */
+  /* So much slower is not for being cold: the other launches of the burst would be a waste. One
+   * alone may have been interrupted. */
   if (sample->is_warm && kdl_sample_is_waste(ns, kdl_reference_ns(entry))) {
-    entry->burst_left = 0;
-    sample->is_warm = false;
+    bool is_clear = ns > clear_waste_ns && ns > clear_waste_factor * kdl_reference_ns(entry);
+    if (entry->has_wasted || is_clear) {
+      entry->burst_left = 0;
+      sample->is_warm = false;
+    }
+    entry->has_wasted = true;
+  } else {
+    entry->has_wasted = false;
   }
   uint32_t *times = sample->is_idle ? &entry->burst_idle_times : &entry->burst_times;
   if (!sample->is_warm && *times < KDL_BURST_COMPARED)

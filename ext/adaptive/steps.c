@@ -6,7 +6,7 @@
 /* The first launches after another variant are slower: code, caches and threads are cold. The
  * shorter a launch takes, the more of them are not compared. */
 enum { cooling_launches = 2 };
-static const double short_ns = 5e4, long_ns = 3e6, long_on_device_ns = 2e5;
+static const double short_ns = 5e4, medium_ns = 5e5, long_ns = 3e6, long_on_device_ns = 2e5;
 
 /* Threads of the host that nothing uses sleep after 50 us; where launches are so short, those for
  * longer are not compared. */
@@ -55,9 +55,11 @@ static trial_plan plan_trial(const kdl_adaptive *adaptive, const kdl_class_entry
   if (is_look(adaptive, entry, variant))
     return (trial_plan){0, 1, 0};
   if (ns < short_ns)
-    return (trial_plan){is_host ? 2 : 1, is_host ? KDL_BURST_COMPARED : 3,
+    return (trial_plan){is_host ? 2 : 1, KDL_BURST_COMPARED,
                         adaptive->subject.wake_threads ? settle_ns : 0};
-  return (trial_plan){ns < (is_host ? long_ns : long_on_device_ns), 1, 0};
+  if (is_host && ns < medium_ns)
+    return (trial_plan){2, 1, 0}; /* a second one shows whether the first was interrupted */
+  return (trial_plan){ns < (is_host ? long_ns : long_on_device_ns) ? 1 : 0, 1, 0};
 }
 
 static bool is_in_budget(const kdl_adaptive *adaptive, const kdl_class_entry *entry,
@@ -86,7 +88,7 @@ static void begin_trial(const kdl_adaptive *adaptive, kdl_class_entry *entry, ui
   entry->burst_exact = exact;
   entry->warm_ns = plan.warm_ns;
   entry->settled_ns = 0;
-  entry->is_burst_begun = false;
+  entry->is_burst_begun = entry->has_wasted = false;
 }
 
 /* Whether the launch that is next comes too soon after another variant's to be compared. */

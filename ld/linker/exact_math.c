@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/exact_math.h"
 
+#include "ld/linker/multiply_add.h"
 #include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -18,6 +19,8 @@ static const char *const inexact[] = {
 /* Instructions of AMD's GPUs with an error that LLVM evaluates without it. */
 static const char *const approximate[] = {"cos", "div.fixup", "div.fmas", "exp2", "log",
                                           "rcp", "rsq",       "sin",      "sqrt", "tanh"};
+
+#define MULTIPLY_ADD "llvm.fmuladd."
 
 static bool is_listed(kdl_string name, const char *const *list, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -57,33 +60,6 @@ static bool is_approximate(kdl_string name) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Multiply-add                                                                                 */
-
-/* LLVM folds it with one rounding. The CPUs that kdl-ld compiles for have an instruction of one
- * rounding, except x86-64 before v3. */
-static bool rounds_twice(const ld_target *target) {
-  if (target->family != KDL_FAMILY_X86_64)
-    return false;
-  static const char feature[] = "+fma";
-  for (const char *at = target->features; (at = strstr(at, feature)); at += sizeof feature - 1) {
-    char next = at[sizeof feature - 1];
-    if (!next || next == ',')
-      return false;
-  }
-  return true;
-}
-
-static void split_multiply_add(LLVMValueRef call) {
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(call)));
-  LLVMPositionBuilderBefore(builder, call);
-  LLVMValueRef product =
-      LLVMBuildFMul(builder, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), "");
-  LLVMReplaceAllUsesWith(call, LLVMBuildFAdd(builder, product, LLVMGetOperand(call, 2), ""));
-  LLVMInstructionEraseFromParent(call);
-  LLVMDisposeBuilder(builder);
-}
-
-/* ------------------------------------------------------------------------------------------ */
 
 static kdl_status fail_inexact(const ld_linker *linker, LLVMValueRef function, const char *what) {
   return kdl_fail(KDL_UNSUPPORTED, "%s: '%.128s' has %s, so that constants may change its results",
@@ -94,13 +70,15 @@ static kdl_status fail_inexact(const ld_linker *linker, LLVMValueRef function, c
  * after its passes is what the device computes. */
 static bool has_inexact_calls(const ld_linker *linker) {
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
-    if (LLVMGetFirstUse(f) && is_inexact(ld_value_name(f)))
+    kdl_string name = ld_value_name(f);
+    if (LLVMGetFirstUse(f) && (is_inexact(name) || kdl_text_starts(name, MULTIPLY_ADD)))
       return true;
   }
   return false;
 }
 
-static kdl_status keep_call(const ld_linker *linker, LLVMValueRef function, LLVMValueRef call) {
+static kdl_status keep_call(const ld_linker *linker, ld_multiply_adds *adds, LLVMValueRef function,
+                            LLVMValueRef call) {
   LLVMValueRef callee = LLVMGetCalledValue(call);
   if (!callee || LLVMGetValueKind(callee) != LLVMFunctionValueKind)
     return KDL_OK;
@@ -112,8 +90,9 @@ static kdl_status keep_call(const ld_linker *linker, LLVMValueRef function, LLVM
         call, LD_FUNCTION_ATTRIBUTES,
         LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(call)),
                                 LLVMGetEnumAttributeKindForName("nobuiltin", 9), 0));
-  else if (kdl_text_starts(name, "llvm.fmuladd.") && rounds_twice(&linker->target))
-    split_multiply_add(call);
+  else if (kdl_text_starts(name, MULTIPLY_ADD) && linker->target.family != KDL_FAMILY_SPIRV &&
+           !ld_multiply_add_decide(linker, adds, call))
+    return fail_inexact(linker, function, "a product and sum of half precision");
   return KDL_OK;
 }
 
@@ -122,20 +101,22 @@ static bool uses_accuracy(kdl_target_family family) {
   return family == KDL_FAMILY_AMDGCN || family == KDL_FAMILY_SPIRV;
 }
 
-static kdl_status keep_instruction(const ld_linker *linker, LLVMValueRef function,
-                                   LLVMValueRef instruction, unsigned accuracy) {
+static kdl_status keep_instruction(const ld_linker *linker, ld_multiply_adds *adds,
+                                   LLVMValueRef function, LLVMValueRef instruction,
+                                   unsigned accuracy) {
   if (LLVMCanValueUseFastMathFlags(instruction) && LLVMGetFastMathFlags(instruction))
     return fail_inexact(linker, function, "fast-math flags");
   if (uses_accuracy(linker->target.family) && LLVMGetMetadata(instruction, accuracy))
     return fail_inexact(linker, function, "operations with a permitted error");
-  return LLVMIsACallInst(instruction) ? keep_call(linker, function, instruction) : KDL_OK;
+  return LLVMIsACallInst(instruction) ? keep_call(linker, adds, function, instruction) : KDL_OK;
 }
 
 kdl_status ld_exact_math_keep(const ld_linker *linker) {
   LLVMContextRef context = LLVMGetModuleContext(linker->module);
+  ld_multiply_adds adds = {{{NULL, false}}};
   if (has_inexact_calls(linker))
     KDL_TRY(ld_module_run_passes(linker->module, linker->target.machine,
-                                 KDL_UKERNEL_INLINE_PASSES "," KDL_UKERNEL_OPTIMISE_PASSES,
+                                 KDL_UKERNEL_INLINE_PASSES "," KDL_UKERNEL_SIMPLIFY_PASSES,
                                  linker->request->caller));
   unsigned accuracy = LLVMGetMDKindIDInContext(context, "fpmath", 6);
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
@@ -143,7 +124,7 @@ kdl_status ld_exact_math_keep(const ld_linker *linker) {
       LLVMValueRef next;
       for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = next) {
         next = LLVMGetNextInstruction(i);
-        KDL_TRY(keep_instruction(linker, f, i, accuracy));
+        KDL_TRY(keep_instruction(linker, &adds, f, i, accuracy));
       }
     }
   }

@@ -4,7 +4,11 @@
  *
  *   - functions of math whose result is not the nearest number (exp, pow, ...) are not evaluated,
  *     and not replaced by others, as pow(x, 2) by x * x;
- *   - a multiply-add that may round once or twice is made the one that the device has.
+ *   - a multiply-add that may round once or twice is made the one that the device has
+ *     (multiply_add.h).
+ *
+ * LLVM evaluates some of these in the kernel without constants too, where literals decide. So its
+ * passes that simplify run first; what they leave is what the device computes.
  *
  * Fails where code allows LLVM to choose the roundings (fast-math), or has instructions that LLVM
  * evaluates more exactly than the device.

@@ -6,24 +6,16 @@
 #include "lib/inspect/formats.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
+#include "support/system/loader.h"
 #include "tools/common/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(sizeof((ld_program *)0)->path >= PATH_MAX, "a path does not fit");
+
 bool ld_program_find_llvm_spirv(ld_program *out_program) {
-  static const char *const names[] = {"llvm-spirv",
-                                      "llvm-spirv-22",
-                                      "llvm-spirv-21",
-                                      "llvm-spirv-20",
-                                      "llvm-spirv-19",
-                                      "llvm-spirv-18",
-                                      "llvm-spirv-17",
-                                      "llvm-spirv-16",
-                                      "llvm-spirv-15",
-                                      "llvm-spirv-14",
-                                      NULL};
-  return ld_program_find("KDL_LLVM_SPIRV", names, LD_LLVM_BIN, out_program);
+  return kdl_translator_path(out_program->path);
 }
 
 bool ld_spirv_is(const void *data, size_t size) {

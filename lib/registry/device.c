@@ -42,10 +42,13 @@ static char *make_spec_text(const kdl_device_spec *spec, const char **out_label)
 }
 
 kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route) {
-  char linker[PATH_MAX];
+  char path[PATH_MAX];
   KDL_TRY(kdl_select_device_init(spec, out_route));
-  if (kdl_linker_path(linker))
-    kdl_device_accept_bitcode(&out_route->rule);
+  if (!kdl_linker_path(path))
+    return KDL_OK;
+  kdl_device_accept_bitcode(&out_route->rule);
+  if (kdl_translator_path(path))
+    kdl_device_accept_spirv(&out_route->rule);
   return KDL_OK;
 }
 

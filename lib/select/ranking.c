@@ -56,6 +56,7 @@ kdl_status kdl_select_device_create(const kdl_device_spec *spec, kdl_select_devi
     return status;
   }
   kdl_device_accept_bitcode(&device->rule);
+  kdl_device_accept_spirv(&device->rule);
   *out_device = device;
   return KDL_OK;
 }

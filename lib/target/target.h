@@ -138,9 +138,11 @@ typedef struct kdl_device_error {
 bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
                         kdl_device_error *out_error);
 
-/* Lets the device accept bitcode, and SPIR-V to be translated, if kdl-ld supports its family. For
- * callers that have kdl-ld. */
+/* Lets the device accept bitcode, if kdl-ld supports its family. For callers that have kdl-ld. */
 void kdl_device_accept_bitcode(kdl_device_rule *rule);
+
+/* The same for SPIR-V that the driver does not take. For callers that have llvm-spirv too. */
+void kdl_device_accept_spirv(kdl_device_rule *rule);
 
 /* False where kind and arch alone exclude the image, so that it needs no rule. May be true for an
  * image that does not run. */

@@ -77,7 +77,8 @@ static void set_image_status(selector *c, size_t image, image_status now, uint32
     c->selection->kept[image] = true;
 }
 
-static void keep_runnable(selector *c, size_t index, module_state *module) {
+static void keep_runnable(selector *c, const kdl_candidate *candidate, module_state *module) {
+  size_t index = candidate->image;
   const kdl_image_traits traits = kdl_catalog_traits(c->catalog, index);
   uint8_t tier = traits.tier;
   uint32_t form = (uint32_t)1 << image_form(traits);
@@ -86,6 +87,11 @@ static void keep_runnable(selector *c, size_t index, module_state *module) {
   bool is_best = !(module->forms & form);
   if (is_first)
     module->first = (uint32_t)index;
+  /* SPIR-V that would have to be translated is kept only where there is nothing else. */
+  if (candidate->is_translated && !is_first) {
+    set_image_status(c, index, behind, module->first);
+    return;
+  }
   /* An image with a condition is not for every launch: the next of its form is needed too. */
   if (is_best && cli_image_has_condition(c->selection->lib, index)) {
     set_image_status(c, index, chosen, module->first);
@@ -148,7 +154,7 @@ static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
       c->is_served = c->is_served || cli_may_hold_kernels(c->catalog, index);
     }
     if (!reasons)
-      keep_runnable(c, index, module);
+      keep_runnable(c, candidate, module);
     else if (is_linked)
       keep_first_of_form(c, index, &module->linked, kept_link, module->first);
     else if (is_for_mode(c, reasons))

@@ -83,8 +83,12 @@ programs = """
 for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
-if any(shutil.which("llvm-spirv" + version, path=config.environment["PATH"])
-       for version in [""] + ["-%d" % number for number in range(14, 25)]):
+# Selection depends on whether SPIR-V can be translated: tests that need it name the program.
+spirv = [shutil.which("llvm-spirv" + version, path=config.environment["PATH"])
+         for version in [""] + ["-%d" % number for number in range(24, 13, -1)]]
+config.environment["KDL_LLVM_SPIRV"] = "none"
+config.substitutions.append(("%translator", next(filter(None, spirv), "none")))
+if any(spirv):
     config.available_features.add("llvm-spirv")
 config.available_features.update(codec for codec in config.kdl_codecs if codec)
 try:

@@ -81,20 +81,24 @@ static void fix_tokens(mismatch_ref m, kdl_out *out) {
                    kdl_mismatch_tokens(m, KDL_MISSING_LACKS));
 }
 
+/* kdl-ld supports the device's family; whether it was found is another matter. */
+static void fix_vendor(mismatch_ref m, kdl_out *out) {
+  uint32_t impossible = m->image_rule->lowering_needs & ~(1u << KDL_LOWERING_TRANSLATOR) &
+                        m->device_rule->lowering_lacks;
+  if (m->image_rule->form == KDL_FORM_SPIRV && !impossible &&
+      !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE))
+    kdl_out_format(out, "install llvm-spirv, or name it in KDL_LLVM_SPIRV: kdl-ld translates "
+                        "SPIR-V with it");
+}
+
 static void (*const fixes[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
-    [KDL_REASON_WRONG_ARCH] = fix_arch,
-    [KDL_REASON_OTHER_MAJOR] = fix_nvptx,
-    [KDL_REASON_NEWER_MINOR] = fix_nvptx,
-    [KDL_REASON_ARCH_SPECIFIC_EXACT] = fix_nvptx,
-    [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,
-    [KDL_REASON_TEGRA_EXACT] = fix_tegra,
-    [KDL_REASON_PTX_TOO_NEW_ARCH] = fix_nvptx,
-    [KDL_REASON_PTX_ISA_UNKNOWN] = fix_ptx_isa,
-    [KDL_REASON_TILE_IR_UNKNOWN] = fix_tile_ir,
-    [KDL_REASON_NOT_IN_GENERIC] = fix_amdgcn,
-    [KDL_REASON_GENERIC_VERSION_OLD] = fix_amdgcn,
-    [KDL_REASON_XNACK_MISMATCH] = fix_xnack,
-    [KDL_REASON_IP_VERSION] = fix_ip,
+    [KDL_REASON_WRONG_VENDOR] = fix_vendor,       [KDL_REASON_WRONG_ARCH] = fix_arch,
+    [KDL_REASON_OTHER_MAJOR] = fix_nvptx,         [KDL_REASON_NEWER_MINOR] = fix_nvptx,
+    [KDL_REASON_ARCH_SPECIFIC_EXACT] = fix_nvptx, [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,
+    [KDL_REASON_TEGRA_EXACT] = fix_tegra,         [KDL_REASON_PTX_TOO_NEW_ARCH] = fix_nvptx,
+    [KDL_REASON_PTX_ISA_UNKNOWN] = fix_ptx_isa,   [KDL_REASON_TILE_IR_UNKNOWN] = fix_tile_ir,
+    [KDL_REASON_NOT_IN_GENERIC] = fix_amdgcn,     [KDL_REASON_GENERIC_VERSION_OLD] = fix_amdgcn,
+    [KDL_REASON_XNACK_MISMATCH] = fix_xnack,      [KDL_REASON_IP_VERSION] = fix_ip,
     [KDL_REASON_MISSING_FEATURES] = fix_tokens,
 };
 

@@ -44,10 +44,12 @@ static bool is_linked(const kdl_device_rule *device) {
 }
 
 void kdl_device_accept_bitcode(kdl_device_rule *rule) {
-  if (!is_linked(rule))
-    return;
-  kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
-  if (!takes_spirv(rule->family))
+  if (is_linked(rule))
+    kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
+}
+
+void kdl_device_accept_spirv(kdl_device_rule *rule) {
+  if (is_linked(rule) && !takes_spirv(rule->family))
     rule->lowering_lacks &= ~(1u << KDL_LOWERING_TRANSLATOR);
 }
 

@@ -6,6 +6,7 @@
 static void device_with_linker(device_case *device, const char *line) {
   case_device(device, line);
   kdl_device_accept_bitcode(&device->rule);
+  kdl_device_accept_spirv(&device->rule);
 }
 
 static const struct {

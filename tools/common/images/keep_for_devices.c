@@ -24,7 +24,8 @@ typedef enum { refused, not_known, passed_over, fallback, chosen } standing;
 typedef struct {
   standing standing;
   const char *device; /* the device with that outcome */
-  size_t preferred;   /* the first image of its form */
+  size_t preferred;   /* the first image of its form, or ... */
+  bool is_other_form; /* ... of all */
   char refusal[256];  /* the reason, for refused */
 } image_outcome;
 
@@ -40,6 +41,7 @@ typedef struct {
   bool *has_condition; /* per image */
   /* The current ranking: */
   size_t fitting;
+  size_t best;           /* the first of them */
   bool is_served;        /* the device admits an image with kernels */
   bool link_inputs_only; /* keep link inputs for the device */
   uint32_t forms;        /* seen so far */
@@ -73,7 +75,11 @@ static int keep_candidate(void *user, const kdl_verdict *verdict) {
   if (!verdict->eligible && !fits_once_linked)
     return 0;
   unsigned form = image_form(k, verdict);
-  bool is_first = !(k->forms >> form & 1);
+  /* SPIR-V that would have to be translated is kept only where there is nothing else. */
+  bool is_needless = k->fitting && strcmp(verdict->fit, "translated") == 0;
+  bool is_first = !(k->forms >> form & 1) && !is_needless;
+  if (k->fitting == 0)
+    k->best = verdict->image;
   if (is_first) {
     /* An image with a condition is not for every launch: the next of its form is needed too. */
     k->forms |= k->has_condition[verdict->image] ? 0 : 1u << form;
@@ -83,8 +89,10 @@ static int keep_candidate(void *user, const kdl_verdict *verdict) {
   standing now = !is_first ? passed_over : k->fitting ? fallback : chosen;
   image_outcome *entry = &k->outcomes[verdict->image];
   if (now > entry->standing)
-    *entry =
-        (image_outcome){.standing = now, .device = k->device->name, .preferred = k->first[form]};
+    *entry = (image_outcome){.standing = now,
+                             .device = k->device->name,
+                             .preferred = is_needless ? k->best : k->first[form],
+                             .is_other_form = is_needless};
   ++k->fitting;
   k->is_served = k->is_served || cli_may_hold_kernels(k->catalog, verdict->image);
   return 0;
@@ -161,7 +169,8 @@ static void format_keep_reason(const keep_state *k, size_t index, kdl_out *out) 
   else if (k->kept[index])
     kdl_out_format(out, "--keep asks for it");
   else if (entry->standing == passed_over)
-    kdl_out_format(out, "%s prefers image %zu, of the same form", entry->device, entry->preferred);
+    kdl_out_format(out, "%s prefers image %zu%s", entry->device, entry->preferred,
+                   entry->is_other_form ? "" : ", of the same form");
   else
     kdl_out_format(out, "nothing asked for takes it: %s", entry->refusal);
 }

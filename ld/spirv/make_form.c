@@ -123,7 +123,7 @@ static void set_conventions(LLVMValueRef function) {
     return;
   if (!is_kernel)
     LLVMSetLinkage(function, LLVMInternalLinkage);
-  /* Modules do not tell which functions wait for others; LLVM finds those that do not. */
+  /* Modules do not mark functions that wait for others; LLVM finds those that do not. */
   LLVMAddAttributeAtIndex(
       function, LD_FUNCTION_ATTRIBUTES,
       LLVMCreateEnumAttribute(

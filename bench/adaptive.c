@@ -5,9 +5,10 @@
  *
  *     bench_adaptive FILE KERNEL DEVICE ELEMENT all
  *         ns of each image, in turns: the least of several rounds
- *     bench_adaptive FILE KERNEL DEVICE ELEMENT POLICY MS [MOST_MS]
+ *     bench_adaptive FILE KERNEL DEVICE ELEMENT POLICY MS [MOST_MS [all]]
  *         launches of each shape for so long, and until the choice is made, but not longer than
- *         MOST_MS: the image at the end, ns, launches, whether the choice is made
+ *         MOST_MS: the image at the end, ns, launches, whether the choice is made; then ns of each
+ *         image, in the same process and memory
  *
  * ELEMENT is the number of bytes of an element of matmul's operands.
  */
@@ -141,7 +142,7 @@ static void measure_all(const subject *of, const problem *on) {
   double best = 0;
   for (size_t round = 0; round < rounds; ++round)
     for (size_t i = 0; i < count; ++i) {
-      if (round > 2 && times[i] > hopeless * best)
+      if (round > 4 && times[i] > hopeless * best)
         continue;
       double ns = run_launches(of, kernels[i], on, repeats[i]);
       times[i] = round && times[i] < ns ? times[i] : ns;
@@ -149,7 +150,6 @@ static void measure_all(const subject *of, const problem *on) {
     }
   for (size_t i = 0; i < count; ++i)
     printf(" %.1f", times[i]);
-  putchar('\n');
 }
 
 static void run_policy(const subject *of, const problem *on, kdl_policy policy, double ms,
@@ -167,14 +167,15 @@ static void run_policy(const subject *of, const problem *on, kdl_policy policy, 
   }
   require(kdl_kernel_variant(kernel, &on->items, &on->args, &variant), "variant");
   require(kdl_kernel_get(variant, &info), "info");
-  printf(" %zu %.0f %zu %d\n", info.image, ns, launches, is_decided);
+  printf(" %zu %.0f %zu %d", info.image, ns, launches, is_decided);
 }
 
 int main(int argc, char **argv) {
   char line[256];
   if (argc < 6) {
-    fputs("usage: bench_adaptive FILE KERNEL DEVICE ELEMENT all|best|adaptive [MS [MOST_MS]]\n",
-          stderr);
+    fputs(
+        "usage: bench_adaptive FILE KERNEL DEVICE ELEMENT all|best|adaptive [MS [MOST_MS [all]]]\n",
+        stderr);
     return 2;
   }
   subject of = {.kernel = argv[2], .element = strtoul(argv[4], NULL, 10)};
@@ -197,6 +198,9 @@ int main(int argc, char **argv) {
     else
       run_policy(&of, &on, strcmp(argv[5], "adaptive") == 0 ? KDL_POLICY_ADAPTIVE : KDL_POLICY_BEST,
                  ms, argc > 7 ? strtod(argv[7], NULL) : ms);
+    if (argc > 8)
+      measure_all(&of, &on);
+    putchar('\n');
     fflush(stdout);
     free_problem(&on);
   }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The policy adaptive on real kernels: its share of the oracle, the fastest variant of each shape by exhaustive search in the same run.
+"""The policy adaptive on real kernels: its share of the oracle, the fastest variant of each shape by exhaustive search in the same run,
+just after the choice, in the same process and memory: which of two variants is faster may depend on where a process has its stack.
 
     bench/adaptive.py BUILD [--device=host] [--sets=matmul,softmax] [--ms=2000] [--most=20000] [--libraries=FOLDER] [--json=FILE]
 
@@ -135,18 +136,21 @@ def bench(build, library, name, device, ms, most, load, folder):
     held_out = shapes[1::3]
     known = [shape for shape in shapes if shape not in held_out]
     cache = {"KDL_CACHE_DIR": os.path.join(folder, "cache-" + name), "KDL_CACHE": "on"}
-    before = run(build, library, name, device, "all", shapes)
+    search = [] if load else ["all"]
     with Load(load, build, library, name, device, shapes[-1]):
-        first = run(build, library, name, device, "adaptive", known, ms, most, **cache)
+        first = run(build, library, name, device, "adaptive", known, ms, most, *search, **cache)
     after_first = learned(build, library, name, device, **cache)
     second = run(build, library, name, device, "adaptive", known, ms // 10 + 1, **cache)
     after_second = learned(build, library, name, device, **cache)
     near = run(build, library, name, device, "adaptive", held_out, 1, KDL_EXPLORE="0", **cache)
     with Load(load, build, library, name, device, shapes[-1]):
-        later = run(build, library, name, device, "adaptive", held_out, ms, most, **cache)
-    after = run(build, library, name, device, "all", shapes)
-    times = {shape: [min(a, b) for a, b in zip(before[shape], after[shape])] for shape in shapes}
-    share = {shape: min(times[shape]) / times[shape][int({**first, **later}[shape][0])] for shape in shapes}
+        later = run(build, library, name, device, "adaptive", held_out, ms, most, *search, **cache)
+    measured = {**first, **later}
+    if load:  # the search without it
+        quiet = run(build, library, name, device, "all", shapes)
+        measured = {shape: measured[shape] + quiet[shape] for shape in shapes}
+    times = {shape: measured[shape][4:] for shape in shapes}
+    share = {shape: min(times[shape]) / times[shape][int(measured[shape][0])] for shape in shapes}
     count = len(times[shapes[0]])
     single = max(range(count), key=lambda i: mean([min(times[s]) / times[s][i] for s in shapes]))
     lengths = [first[s][1] / 1e9 for s in known]
@@ -164,7 +168,7 @@ def bench(build, library, name, device, ms, most, load, folder):
         "second process to the oracle": mean([min(times[s]) / times[s][int(second[s][0])] for s in known]),
     }
     for shape in shapes:
-        chosen, ns, _, decided = {**first, **later}[shape]
+        chosen, ns, _, decided = measured[shape][:4]
         chosen = int(chosen)
         print(f"  {'x'.join(map(str, shape)):16} oracle {min(times[shape]) / 1000:9.2f} us by {times[shape].index(min(times[shape])):2}, "
               f"chosen {chosen:2}: {share[shape]:.3f}, {ns / 1e9:4.1f} s{'' if decided else ', not decided'}"

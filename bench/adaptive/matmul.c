@@ -25,7 +25,7 @@ typedef struct {
 } operands;
 
 static inline void whole_tile(const operands *of, uint64_t row, uint64_t column) {
-  float sums[TM][TN] = {{0}};
+  _Alignas(64) float sums[TM][TN] = {{0}};
   for (uint64_t i = 0; i < of->k; ++i)
     for (int r = 0; r < TM; ++r)
       for (int j = 0; j < TN; ++j)
@@ -39,7 +39,7 @@ static inline void whole_tile(const operands *of, uint64_t row, uint64_t column)
 static inline void part_tile(const operands *of, uint64_t row, uint64_t rows, uint64_t column,
                              uint64_t columns) {
   for (uint64_t r = 0; r < rows; ++r) {
-    float sums[TN] = {0};
+    _Alignas(64) float sums[TN] = {0};
     for (uint64_t i = 0; i < of->k; ++i)
       for (uint64_t j = 0; j < columns; ++j)
         sums[j] += (float)of->a[(row + r) * of->k + i] * (float)of->b[i * of->n + column + j];

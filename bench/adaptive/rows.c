@@ -4,6 +4,8 @@
  * group does ROWS rows, with LANES independent sums; on a GPU a group of THREADS x ROWS work-items
  * does ROWS rows. Attention on a GPU: a group has QUERIES queries, and SPLIT work-items for each,
  * which divide the keys.
+ *
+ * Arrays are aligned: else times depend on where a process has its stack.
  */
 #include <kdl/kernel.h>
 
@@ -14,7 +16,8 @@
 #endif
 
 static inline float sum_of(const float *x, uint64_t count) {
-  float lanes[LANES] = {0}, sum = 0;
+  _Alignas(64) float lanes[LANES] = {0};
+  float sum = 0;
   uint64_t i = 0;
   for (; i + LANES <= count; i += LANES)
     for (int l = 0; l < LANES; ++l)
@@ -51,7 +54,8 @@ KDL_KERNEL(softmax, (1, 1, 1), (ROWS, 1, 1), (const float *, x), (float *, y), (
   uint64_t end = kdl_group_end(kdl_group, 0, rows);
   for (uint64_t row = kdl_group_begin(kdl_group, 0); row < end; ++row) {
     const float *from = x + row * columns;
-    float *to = y + row * columns, most[LANES], largest = from[0];
+    float *to = y + row * columns, largest = from[0];
+    _Alignas(64) float most[LANES];
     uint64_t i = 0;
     for (int l = 0; l < LANES; ++l)
       most[l] = from[0];
@@ -81,7 +85,8 @@ enum { head = 64 };
 KDL_KERNEL(attention, (1, 1, 1), (QUERIES, 1, 1), (const float *, q), (const float *, k),
            (const float *, v), (float *, out), (uint32_t, queries), (uint32_t, keys)) {
   uint64_t first = kdl_group_begin(kdl_group, 0), end = kdl_group_end(kdl_group, 0, queries);
-  float result[QUERIES][head] = {{0}}, total[QUERIES] = {0}, largest[QUERIES];
+  _Alignas(64) float result[QUERIES][head] = {{0}};
+  float total[QUERIES] = {0}, largest[QUERIES];
   const float *rows[QUERIES];
   for (int r = 0; r < QUERIES; ++r) { /* those beyond the end repeat the last */
     uint64_t row = first + (uint64_t)r < end ? first + (uint64_t)r : end - 1;
@@ -90,9 +95,9 @@ KDL_KERNEL(attention, (1, 1, 1), (QUERIES, 1, 1), (const float *, q), (const flo
   }
   for (uint64_t begin = 0; begin < keys; begin += KEYS) {
     uint64_t count = keys - begin < KEYS ? keys - begin : KEYS;
-    float scores[QUERIES][KEYS];
+    _Alignas(64) float scores[QUERIES][KEYS];
     for (uint64_t j = 0; j < count; ++j) {
-      float lanes[QUERIES][16] = {{0}};
+      _Alignas(64) float lanes[QUERIES][16] = {{0}};
       for (int d = 0; d < head; d += 16)
         for (int r = 0; r < QUERIES; ++r)
           for (int l = 0; l < 16; ++l)

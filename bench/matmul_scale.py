@@ -29,7 +29,7 @@ SHAPES = ("1x4096x4096,4x4096x4096,16x4096x4096,32x4096x11008,64x1024x1024,128x7
 TYPES = {"bf16": 0, "int8": 1, "f32": 2}  # of kdl_matmul_type
 WAYS = {"packed": 0, "plain": 1, "pack": 2}
 FEW_ROWS = 32
-IDLE = 0.002  # seconds between two looks at the CPU time of a process
+IDLE = 0.012  # seconds between two looks at the CPU time of a process, which Linux counts at some of its ticks only, of up to 10 ms
 SHORT = 0.02  # seconds: a product that is timed again, with caches and threads that are ready, before it is known how many make a block
 
 
@@ -173,9 +173,9 @@ class Worker:
         return (float(answer[0]), float(answer[1])) if answer else (math.inf, 0.0)
 
     def wait_until_idle(self):
-        """Threads of a pool may wait for more work without sleeping, on the CPUs that the next block is for."""
+        """Threads of PyTorch wait for more work without sleeping, on the CPUs that the next block is for."""
         clock = ~self.process.pid << 3 | 2  # Linux's name for the CPU time of another process
-        before, deadline = -1.0, time.monotonic() + 0.2
+        before, deadline = -1.0, time.monotonic() + 0.5
         while self.process.poll() is None and time.monotonic() < deadline:
             now = time.clock_gettime(clock)
             if now - before < IDLE / 10:
@@ -204,7 +204,8 @@ def measure(workers, kind, shape, arguments):
     for _ in range(arguments.blocks):
         for worker, way in ways:
             found[way].append(worker.seconds(way.split()[-1], counts[way]))
-            worker.wait_until_idle()
+            if way in ("torch", "copy"):
+                worker.wait_until_idle()
     one = min if arguments.least else statistics.median
     return {way: tuple(one(column) for column in zip(*values)) for way, values in found.items()}
 

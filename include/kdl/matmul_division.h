@@ -69,11 +69,16 @@ static inline uint32_t kdl_matmul_group_memory(const kdl_matmul_machine *machine
 
 /* Sums go to C once per block of K. Registers that are tiles take one of each operand
  * for every multiplication; L2 can give them one of the two in time. A tile of A takes two thirds
- * of L1. Elsewhere longer blocks are faster. */
+ * of L1. Where a panel of B of two vectors and a tile of A fit L1 with so many words that C is
+ * seldom loaded and stored, they have as many. Elsewhere longer blocks are faster, which L2 gives.
+ */
 static inline uint32_t kdl_matmul_depth(const kdl_matmul_machine *machine, kdl_matmul_tile tile) {
-  const uint32_t step = 16, word_bytes = 4;
+  const uint32_t step = 16, word_bytes = 4, seldom = 256, two_vectors = 32;
   uint32_t words = machine->l1 / 3 * 2 / (tile.rows * word_bytes) / step * step;
-  return !tile.is_matrix ? 0 : words > step ? words : step;
+  if (tile.is_matrix)
+    return words > step ? words : step;
+  words = machine->l1 / ((tile.rows + tile.columns) * word_bytes) / step * step;
+  return tile.columns >= two_vectors && words >= seldom ? words : 0;
 }
 
 /* Rows or columns of C. */
@@ -123,8 +128,9 @@ static inline kdl_matmul_costs kdl_matmul_costs_of(const kdl_matmul_machine *mac
   const float page = (float)(machine->page ? machine->page : 4096), row_bytes = (float)n * 4;
   uint64_t bytes = (uint64_t)n * words * 4;
   uint64_t nearest = machine->l3 ? machine->l3 : kdl_matmul_l2_share(machine);
-  float half_words = (float)kdl_matmul_group_memory(machine, tile, packs_b) / 8,
-        length = (float)(words + !words);
+  uint32_t depth = tile.is_matrix ? 0 : kdl_matmul_depth(machine, tile);
+  uint32_t length = depth && depth < words ? depth : words; /* of K at a time */
+  float half_words = (float)kdl_matmul_group_memory(machine, tile, packs_b) / 8;
   kdl_matmul_costs costs;
   costs.rate = tile.is_matrix ? 128 : 16;
   costs.a = 0.5f;
@@ -134,9 +140,9 @@ static inline kdl_matmul_costs kdl_matmul_costs_of(const kdl_matmul_machine *mac
   costs.full_height = tile.is_matrix ? (float)tile.rows : 0;
   costs.row_unit = tile.is_matrix ? 16 : 1;
   costs.column_unit = tile.columns;
-  costs.kept_row = packs_b ? half_words / length : (float)UINT32_MAX;
+  costs.kept_row = packs_b ? half_words / (float)(length + !length) : (float)UINT32_MAX;
   costs.kept_column =
-      packs_b ? 0 : (float)kdl_matmul_l2_share(machine) / 2 / (float)(words * 4 + 1);
+      packs_b ? 0 : (float)kdl_matmul_l2_share(machine) / 2 / (float)(length * 4 + 1);
   return costs;
 }
 

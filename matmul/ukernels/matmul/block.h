@@ -61,15 +61,15 @@ INLINE void end_blocks(int32_t *configured) {
 #endif
 
 /* As macro_kernel_run, with all tiles in one call where they are not packed one by one. */
-static void macro_kernel_run_blocks(const macro_kernel *s, int32_t end) {
+static void macro_kernel_run_blocks(const macro_kernel *s) {
   int one_by_one = is_small(s);
-  for (int32_t tile = s->first_tile; !s->in_place && tile < end; ++tile) {
+  for (int32_t tile = s->first_tile; !s->in_place && tile < s->end_tile; ++tile) {
     macro_kernel_pack_lhs(s, tile);
     if (one_by_one)
       run_tile_block(s, tile, tile + 1);
   }
   if (s->in_place || !one_by_one)
-    run_tile_block(s, s->first_tile, end);
+    run_tile_block(s, s->first_tile, s->end_tile);
 }
 
 /* Computes a block of K, with as many rows at a time as fit, packed, in `size` bytes. */
@@ -88,10 +88,10 @@ INLINE void share_block(macro_kernel *s, int32_t depth, int adds, size_t size) {
   s->packing_params.prefetch_distance = s->prefetch_distance;
   int32_t at_once = all ? s->tiles.parts : (int32_t)(size / tile_size);
   for (s->first_tile = 0; s->first_tile < s->tiles.parts; s->first_tile += at_once) {
-    int32_t end = min_i32(s->tiles.parts, s->first_tile + at_once);
+    s->end_tile = min_i32(s->tiles.parts, s->first_tile + at_once);
     if (has_blocks())
-      macro_kernel_run_blocks(s, end);
+      macro_kernel_run_blocks(s);
     else
-      macro_kernel_run(s, end);
+      macro_kernel_run(s);
   }
 }

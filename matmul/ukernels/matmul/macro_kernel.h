@@ -36,7 +36,7 @@ typedef struct macro_kernel {
   lhs_element *packed; /* the tiles of A from first_tile on */
   size_t kept_size;    /* bytes for them */
   int32_t *configured; /* of the microkernel: in blocks */
-  int32_t first_tile;
+  int32_t first_tile, end_tile;
   rhs_element *b;                /* packed, or the memory that the first tile packs it into */
   result *bias;                  /* NULL: none */
   int32_t b_words, b_first_word; /* of each vector of B; the first one of the block */
@@ -56,15 +56,18 @@ typedef struct macro_kernel {
 
 /* The microkernel reads unpacked A where its rows have no gaps and do not map to the same sets of
  * L1, as rows do that are a multiple of 4 KiB apart. Blocks take any distance of rows, but have
- * more of them. */
+ * more of them, and load whole lines of each for every panel of B: lines that do not begin where
+ * those of the cache do take twice as long. */
 INLINE int can_be_in_place(const macro_kernel *s, int32_t words, int32_t most) {
   enum { page = 4096, half_page = 2048 };
   matrix a = s->a_shape;
   if (!lhs_is_a || a.column_stride != 1 || words * values != s->values_of_k)
     return 0;
-  if (has_blocks())
-    return a.row_stride * (ptrdiff_t)sizeof(element) % half_page ||
-           s->width <= tile_vectors() * columns;
+  if (has_blocks()) {
+    ptrdiff_t row = a.row_stride * (ptrdiff_t)sizeof(element);
+    int is_split = ((uintptr_t)s->a | (uintptr_t)row) % line_bytes != 0;
+    return s->width <= tile_vectors() * columns || (row % half_page && !is_split);
+  }
   return s->rows > stream_rows && words <= most && a.row_stride == s->values_of_k &&
          words % tile_steps() == 0 && words * 4 % page;
 }
@@ -134,18 +137,31 @@ INLINE void macro_kernel_prepare_panel(macro_kernel *s, tile_args *at, int32_t c
                  s->source_shape, depth - word, left - word * values, at->width);
 }
 
-/* Packed B that is used for few rows, though for more than two tiles: each tile fetches a part of
- * the next panel. The first would wait for it otherwise, and memory for the others. Words of
- * several values are multiplied before it comes, with and without that. */
+/* Each tile fetches a part of the next panel, packed or as it lies: the first tile would wait for
+ * it otherwise, and memory for the other tiles. Words of several values are multiplied before it
+ * comes, with and without that. */
 INLINE void macro_kernel_fetch(const macro_kernel *s, tile_args *at, int32_t tile, int32_t column) {
-  const int32_t panel = tile_vectors() * columns, parts = s->tiles.parts;
-  const int32_t lines = steps * panel * values * (int32_t)sizeof(rhs_element) / line_bytes;
-  const int32_t first = lines * tile / parts;
-  const char *next = (const char *)(at->rhs + (ptrdiff_t)panel * s->b_words * values);
-  if (values > 1 || s->source || s->rows > 2 * few_rows || parts < 3 || column + panel >= s->width)
+  const int32_t panel = tile_vectors() * columns, parts = s->end_tile - s->first_tile;
+  const int32_t first = steps * (tile - s->first_tile) / parts;
+  const int32_t end = steps * (tile + 1 - s->first_tile) / parts;
+  const int lies = s->rows > 2 * few_rows && s->source_shape.column_stride == 1;
+  if (values > 1)
     return;
-  at->fetched = next + first * line_bytes;
-  at->fetched_lines = lines * (tile + 1) / parts - first;
+  if (s->params.adds && s->c_shape.column_stride == 1 && tile + 1 < s->end_tile)
+    at->next_c = at->c + at->rows * s->c_shape.row_stride;
+  if (parts < 3 || first == end || column + panel >= s->width)
+    return;
+  if (s->source && (!lies || s->keeps_all_of_rhs))
+    return;
+  at->fetched_stride = panel * (ptrdiff_t)sizeof(rhs_element);
+  at->fetched = (const char *)(at->rhs + (ptrdiff_t)panel * s->b_words);
+  if (s->source) {
+    at->fetched_stride = s->source_shape.row_stride * (ptrdiff_t)sizeof(element);
+    at->fetched = (const char *)(s->source + column + panel +
+                                 (ptrdiff_t)s->first_word * s->source_shape.row_stride);
+  }
+  at->fetched += first * at->fetched_stride;
+  at->fetched_steps = end - first;
 }
 
 INLINE void macro_kernel_tile(macro_kernel *s, int32_t tile, int32_t column) {
@@ -178,16 +194,16 @@ INLINE int is_small(const macro_kernel *s) {
 
 /* While B is small, the tiles of A are packed one by one, each just before its use, so that packing
  * and multiplying overlap. Otherwise each panel of B is used for all tiles in turn. */
-static void macro_kernel_run(macro_kernel *s, int32_t end) {
+static void macro_kernel_run(macro_kernel *s) {
   int32_t panel = tile_vectors() * columns;
   int one_by_one = s->source ? s->keeps_all_of_rhs : is_small(s);
-  for (int32_t tile = s->first_tile; tile < end; ++tile) {
+  for (int32_t tile = s->first_tile; tile < s->end_tile; ++tile) {
     if (!s->in_place || packs_rhs(s, tile))
       macro_kernel_pack_lhs(s, tile);
     for (int32_t column = 0; one_by_one && column < s->width; column += panel)
       macro_kernel_tile(s, tile, column);
   }
   for (int32_t column = 0; !one_by_one && column < s->width; column += panel)
-    for (int32_t tile = s->first_tile; tile < end; ++tile)
+    for (int32_t tile = s->first_tile; tile < s->end_tile; ++tile)
       macro_kernel_tile(s, tile, column);
 }

@@ -241,7 +241,8 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
   all.bias_rows = has_bias;
   /* A panel with its bias, and a tile of A in two ways, of so many words fit a half. */
   int32_t widest = panel > 2 * tile_rows() ? panel : 2 * tile_rows();
-  int32_t most = min_i32((int32_t)(half / 4) / widest - 1, kdl_const_matmul_depth) / steps * steps;
+  int32_t most =
+      min_i32((int32_t)(half / 4) / widest - 1, block_words(block_depth)) / steps * steps;
   /* B is read once for few rows, whatever the memory. */
   int32_t whole_tiles = (all.rows + has_bias + tile_rows() - 1) / tile_rows() * tile_rows();
   if (all.rows <= few_rows)

@@ -69,9 +69,13 @@ typedef struct tile_args {
   const element *source; /* B as it lies, if it is not packed before */
   result *bias;          /* what sums start from; NULL: zero */
   result *c;
-  int32_t rows, width;   /* width: in columns of C, of which the last vector may lack some */
-  const char *fetched;   /* lines of packed B that come later; NULL: none */
-  int32_t fetched_lines; /* with each step block */
+  int32_t rows, width; /* width: in columns of C, of which the last vector may lack some */
+
+  /* What is needed later, of which each step block fetches some. */
+  const char *fetched;      /* steps of the next panel, two lines each; NULL: none */
+  ptrdiff_t fetched_stride; /* bytes from one to the next */
+  int32_t fetched_steps;    /* with each step block */
+  const result *next_c;     /* where the next tile begins; NULL: nowhere */
 
   /* Row 0 is no row of C: a row of zeros gives the bias, which is put down. */
   int has_bias_row;
@@ -155,15 +159,26 @@ INLINE void multiply_streams(const tile_params *f, const tile_args *at, fragment
                 f->step_blocks - done, rows, vectors, steps);
 }
 
-/* With few rows, memory would be idle while a panel is multiplied: what comes next is fetched. */
+/* Memory would be idle while a panel is multiplied: lines of the next panel, and of C where the
+ * next tile adds to it, are fetched with each step block. */
 INLINE void multiply_fetching(const tile_params *f, const tile_args *at, fragment *sums,
                               int32_t rows, int32_t vectors) {
   const ptrdiff_t lhs_lot = steps * rows * values, rhs_lot = steps * vectors * columns * values;
   const char *fetched = at->fetched;
+  const result *next_c = at->next_c;
   _Pragma("clang loop unroll(disable)") for (int32_t lot = 0; lot < f->step_blocks; ++lot) {
-    _Pragma("clang loop unroll(disable)") for (int32_t line = 0; line < at->fetched_lines; ++line)
-        __builtin_prefetch(fetched + line * line_bytes, 0, 2);
-    fetched += rhs_lot * (ptrdiff_t)sizeof(rhs_element);
+    const char *step = fetched;
+    _Pragma("clang loop unroll(disable)") for (int32_t i = 0; i < at->fetched_steps; ++i) {
+      __builtin_prefetch(step, 0, 2);
+      __builtin_prefetch(step + line_bytes, 0, 2);
+      step += at->fetched_stride;
+    }
+    fetched += steps * at->fetched_stride;
+    if (next_c && lot < rows) {
+      __builtin_prefetch(next_c, 1, 2);
+      __builtin_prefetch(next_c + columns, 1, 2);
+      next_c += f->stride;
+    }
     microkernel(at->lhs, lot * lhs_lot, at->rhs, lot * rhs_lot, (result *)sums, 0, 1, rows, vectors,
                 steps);
   }
@@ -183,7 +198,7 @@ INLINE void multiply(const tile_params *f, const tile_args *at, fragment *sums, 
     rest = f->tail_offset;
   } else if (f->step_blocks && rows <= stream_rows && f->streams) {
     multiply_streams(f, at, sums, rows, vectors);
-  } else if (f->step_blocks && packs_rhs && at->fetched) {
+  } else if (f->step_blocks && packs_rhs && (at->fetched || at->next_c)) {
     multiply_fetching(f, at, sums, rows, vectors);
   } else if (f->step_blocks) {
     microkernel(at->lhs, 0, at->rhs, 0, (result *)sums, 0, f->step_blocks, rows, vectors, steps);

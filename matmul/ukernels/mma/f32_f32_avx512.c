@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* f32 with AVX-512. */
+#define KDL_MMA_FETCHING_ROWS 10
 #include "x86.h"
 
 enum { parts = 1, lhs_values = 1, rhs_values = 1 };

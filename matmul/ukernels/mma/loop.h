@@ -14,6 +14,21 @@
 
 #include <kdl/mma.h>
 
+/* A tile of so many rows fetches its operands into L1 before it loads them: those of the next step
+ * block on the left, of which a line goes with each step, and vectors so many bytes ahead. Tiles of
+ * fewer rows wait for memory, and the CPU itself fetches what comes. */
+#ifndef KDL_MMA_FETCHING_ROWS
+#define KDL_MMA_FETCHING_ROWS INT32_MAX
+#endif
+#define KDL_MMA_FETCH(next_lhs, vectors_of_step)                                                   \
+  do {                                                                                             \
+    enum { line = 64, ahead = 1024 };                                                              \
+    for (int32_t n = 0; n < width; n += parts)                                                     \
+      __builtin_prefetch((const char *)(vectors_of_step) + n / parts * line + ahead, 0, 3);        \
+    if (intrinsics_k == kdl_mma_steps)                                                             \
+      __builtin_prefetch((const char *)(next_lhs) + k * line, 0, 3);                               \
+  } while (0)
+
 /* The loop over intrinsics_k stays a loop: unrolled sixteen times, its words would be loaded ahead
  * into registers that there are not. */
 #define KDL_MMA_LOOP(name, lhs_type, rhs_type, acc_type)                                           \
@@ -29,6 +44,9 @@
         sum[m][n] = load_sums(acc + (m * width + n) * lanes);                                      \
     for (int32_t outer = 0; outer < k_outer; ++outer) {                                            \
       _Pragma("clang loop unroll(disable)") for (int32_t k = 0; k < intrinsics_k; ++k) {           \
+        if (intrinsics_m >= KDL_MMA_FETCHING_ROWS)                                                 \
+          KDL_MMA_FETCH(lhs + intrinsics_m * intrinsics_k * lhs_values,                            \
+                        rhs + k * intrinsics_n * kdl_mma_columns * rhs_values);                    \
         for (int32_t n = 0; n < width; ++n)                                                        \
           vector[n] = load_vectors(                                                                \
               rhs + ((k * intrinsics_n + n / parts) * kdl_mma_columns + n % parts * lanes) *       \

@@ -29,6 +29,10 @@ elseif(EXISTS ${KDL_INTEL_OPENCL}/vendors/intel.icd)
                                    LD_LIBRARY_PATH=${KDL_INTEL_OPENCL})
 endif()
 
+# Selection depends on whether SPIR-V can be translated: tests that need it name the program.
+find_program(KDL_LLVM_SPIRV NAMES llvm-spirv llvm-spirv-22 llvm-spirv-21 llvm-spirv-20 llvm-spirv-19 llvm-spirv-18
+             llvm-spirv-17 llvm-spirv-16 llvm-spirv-15 llvm-spirv-14 DOC "The Khronos Group's SPIR-V translator, for tests")
+
 # NVIDIA's programs, where no toolkit has them: scripts/cuda-tools.sh.
 set(KDL_CUDA_TOOLS ${PROJECT_SOURCE_DIR}/build/cuda-tools CACHE PATH "Folder of NVIDIA's ptxas, cuobjdump, nvdisasm and libdevice, for tests")
 # Programs that tests find where PATH has no others of their names; scripts/registry.sh makes the last.
@@ -124,7 +128,7 @@ function(kdl_add_test)
     list(APPEND arg_ENVIRONMENT ${KDL_SANITIZER_OPTIONS})
   endif()
   # Not the developer's own.
-  list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache)
+  list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache KDL_LLVM_SPIRV=none)
   set(name ${KDL_TEST_PREFIX}${arg_NAME})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} COMMAND_EXPAND_LISTS)
   kdl_component_of(${arg_NAME} component)

@@ -148,7 +148,8 @@ static bool rank_in_library(void *user, kdl_library *lib) {
   return found->status != KDL_OK || found->lib;
 }
 
-/* The first usable route that an image fits; where none does, the first usable route. */
+/* The first usable route that an image fits as it is, else the first for which one is translated;
+ * where none does, the first usable route. */
 static kdl_status find_route(kdl_library *lib, const handle_key *request,
                              handle_lookup *out_found) {
   size_t route;
@@ -160,9 +161,10 @@ static kdl_status find_route(kdl_library *lib, const handle_key *request,
     kdl_status status = kdl_scope_visit(lib, rank_in_library, &found);
     if (status != KDL_OK || found.status != KDL_OK)
       return status != KDL_OK ? status : found.status;
-    if (found.lib)
+    if (found.lib && (!out_found->lib || kdl_ranking_is_settled(found.ranking)))
       *out_found = found;
-  } while (!out_found->lib && kdl_runtime_next_route(request->device, route + 1, &route));
+  } while ((!out_found->lib || !kdl_ranking_is_settled(out_found->ranking)) &&
+           kdl_runtime_next_route(request->device, route + 1, &route));
   return KDL_OK;
 }
 

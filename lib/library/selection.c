@@ -86,16 +86,19 @@ static kdl_status rank_route(kdl_catalog *catalog, kdl_device *device, size_t ro
   return kdl_rank(catalog, query, out_ranking);
 }
 
-/* The ranking on the first route that an image fits; on the first route where no image fits any. */
+/* The ranking on the first route that an image fits, as it is or else translated; on the first
+ * route where no image fits any. */
 static kdl_status rank_routes(kdl_catalog *catalog, kdl_device *device, kdl_query *query,
                               kdl_ranking **out_ranking, size_t *out_route) {
   *out_route = 0;
   kdl_status status = rank_route(catalog, device, 0, query, out_ranking);
-  for (size_t i = 1;
-       status == KDL_OK && !(*out_ranking)->eligible && i < kdl_device_route_count(device); ++i) {
+  for (size_t i = 1; status == KDL_OK && !kdl_ranking_is_settled(*out_ranking) &&
+                     i < kdl_device_route_count(device);
+       ++i) {
     kdl_ranking *other = NULL;
     status = rank_route(catalog, device, i, query, &other);
-    bool is_better = status != KDL_OK || other->eligible;
+    bool is_better = status != KDL_OK || kdl_ranking_is_settled(other) ||
+                     (other->eligible && !(*out_ranking)->eligible);
     free(is_better ? *out_ranking : other);
     if (is_better) {
       *out_ranking = other;
@@ -348,8 +351,14 @@ static __attribute__((noinline)) kdl_status select_uncached(kdl_library *lib, kd
   KDL_TRY(kdl_sized_check(what, out_selection));
   KDL_TRY(kdl_fork_check());
   KDL_TRY(find_permitted_ranking(lib->catalog, device, 0, query, &ranking));
-  while (!ranking->count && ++route < kdl_device_route_count(device))
-    KDL_TRY(find_permitted_ranking(lib->catalog, device, route, query, &ranking));
+  for (size_t i = 1; !kdl_ranking_is_settled(ranking) && i < kdl_device_route_count(device); ++i) {
+    const kdl_ranking *other;
+    KDL_TRY(find_permitted_ranking(lib->catalog, device, i, query, &other));
+    if (kdl_ranking_is_settled(other) || (other->count && !ranking->count)) {
+      ranking = other;
+      route = i;
+    }
+  }
   if (!ranking->count || kdl_debug_on(KDL_DEBUG_SELECT))
     KDL_TRY(diagnose_ranking(lib->catalog, device, any_route, *query, !ranking->count));
   if (!kernel && !ranking->is_one_module)

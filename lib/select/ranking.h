@@ -54,6 +54,12 @@ struct kdl_ranking {
   kdl_candidate candidates[];
 };
 
+/* Whether the device takes the best image as it is: another of its routes may, where this one would
+ * have it translated. */
+static inline bool kdl_ranking_is_settled(const kdl_ranking *ranking) {
+  return ranking->eligible && !ranking->candidates[0].is_translated;
+}
+
 /* kdl_rank with a cache, for the scope KDL_RANK_ELIGIBLE among all images. The ranking lives as
  * long as the container. Any thread; takes no lock on a hit. The device must outlive the catalog.
  */

@@ -362,6 +362,19 @@ static void the_route_that_has_an_image_is_picked(void) {
   free_library(&built);
 }
 
+/* So it is where the image could be translated for CUDA: any programs do, as none is run. */
+static void a_route_that_takes_spirv_goes_before_a_translation(void) {
+  setenv("KDL_LD", "/bin/sh", 1);
+  setenv("KDL_LLVM_SPIRV", "/bin/sh", 1);
+  the_route_that_has_an_image_is_picked();
+  built_library built = build_library(for_opencl, 2);
+  kdl_selection selected = {.size = sizeof selected};
+  assert_ok(kdl_select(built.lib, device_named("cuda:0"), "k", NULL, &selected));
+  assert_string_equal(selected.fit, "portable IR");
+  assert_true(strncmp(selected.device, "opencl:", 7) == 0);
+  free_library(&built);
+}
+
 /* and through its own where it was memory. */
 static void the_first_use_settles_the_route(void) {
   kdl_device *opencl = device_named("opencl:0");
@@ -601,6 +614,7 @@ static const struct {
     CASE(the_vendors_driver_was_asked_first, H200 H200_CL POCL, NULL),
     CASE(opencl_was_asked_first, H200 H200_CL POCL, NULL),
     CASE(the_route_that_has_an_image_is_picked, H200 H200_CL, "opencl"),
+    CASE(a_route_that_takes_spirv_goes_before_a_translation, H200 H200_CL, "opencl"),
     CASE(the_first_use_settles_the_route, H200 H200_CL, "opencl"),
     CASE(a_device_that_comes_late_is_found, H200, NULL),
     CASE(who_is_there_stays_the_same, H200 MI300 BMG H200_CL, NULL),

@@ -326,7 +326,9 @@ def KdlLowerContractions : Pass<"kdl-lower-contractions", "::mlir::ModuleOp"> {
     `_part`, in loops over as much as these take at a time. A fill with zeros just before is
     dropped. The callee has its bitcode in `kdl.bitcode`, and `kdl.calls` names the microkernel that
     is linked into it: the module's own, else the best of the library for the target. With `threads`
-    the product is computed in parts, in an `scf.forall`.
+    the product is computed in parts, in an `scf.forall`. If it has few rows and columns and a long
+    K, they are parts of K, and a second `scf.forall` adds up their sums; the sizes alone decide.
+    The environment variable `KDL_MATMUL_WHOLE_K=1` prevents it.
 
     A batch of any number of dimensions is a loop around these calls. With `threads`, one thread
     computes each element if there are at least as many elements as parts of a single one.

@@ -345,6 +345,29 @@ PART(plain_name)(const element *a, int64_t a_row_stride, int64_t a_column_stride
                     c_row_stride, c_column_stride, m, n, k, accumulate, 0);
 }
 
+/* K in parts: the sums of one, in a matrix of its own behind those of the others; then a part of C
+ * from all of them. */
+#define DEPTH_PART(name) DEPTH_PART_(name)
+#define DEPTH_PART_(name) HIDDEN void name##_depth_part
+
+DEPTH_PART(plain_name)(const element *a, int64_t a_row_stride, int64_t a_column_stride,
+                       const element *b, int64_t b_row_stride, int64_t b_column_stride,
+                       result *sums, uint32_t m, uint32_t n, uint32_t k, uint32_t part,
+                       uint32_t parts, void *memory, uint32_t size) {
+  kdl_host_group group = group_of(0, 1, 1, memory, size);
+  group.group[2] = part;
+  group.group_count[2] = parts;
+  GROUP(plain_name)(&group, a, a_row_stride, a_column_stride, b, b_row_stride, b_column_stride,
+                    sums, n, 1, m, n, k, 0, 0);
+}
+
+PART(sum_name)(const result *sums, uint32_t depths, result *c, int64_t c_row_stride,
+               int64_t c_column_stride, uint32_t m, uint32_t n, uint32_t accumulate, uint32_t part,
+               uint32_t parts) {
+  kdl_host_group group = group_of(part, parts, 1, 0, 0);
+  GROUP(sum_name)(&group, sums, depths, c, c_row_stride, c_column_stride, m, n, accumulate);
+}
+
 /* Sizes that are known when the program runs: what <kdl/matmul.h> decides of a product is decided
  * then, for so many threads. B is packed into so many bytes, where there are any; then so many
  * parts make C. */
@@ -365,6 +388,11 @@ HIDDEN uint32_t DYNAMIC(matmul_name, parts)(uint32_t m, uint32_t n, uint32_t thr
   kdl_matmul matmul = on_threads(threads);
   kdl_launch_desc grid = kdl_matmul_grid(&matmul, m, n);
   return grid.grid[0] * grid.grid[1];
+}
+
+HIDDEN uint32_t DYNAMIC(matmul_name, depths)(uint32_t m, uint32_t n, uint32_t k, uint32_t threads) {
+  kdl_matmul matmul = on_threads(threads);
+  return kdl_matmul_grid_depths(&matmul, m, n, k);
 }
 
 HIDDEN void DYNAMIC(matmul_name, part)(const element *a, int64_t a_row_stride,

@@ -185,10 +185,14 @@ private:
     kdl_matmul matmul = {};
     matmul.type = product.type;
     matmul.threads = on;
+    matmul.whole_k = kdl_matmul_whole_k_is_set();
     return matmul;
   }
   void buildStatic(Value adds);
   void buildStatic(Value adds, uint32_t on, Elements elements);
+  void divideK(Value adds, uint32_t depths, uint32_t bytes, Elements elements);
+  void depthPart(ValueRange a, ValueRange b, Value sums, ValueRange sizes, Value part, Value depths,
+                 uint32_t bytes);
   void buildDynamic(Value adds);
   void buildDynamic(Value adds, uint32_t on, const Range &m, const Range &n, const Range &k,
                     Elements elements);
@@ -349,6 +353,34 @@ uint32_t partsOn(uint32_t threads) {
   return threads < 2 ? 1 : 8 * threads;
 }
 
+void MatmulCalls::depthPart(ValueRange a, ValueRange b, Value sums, ValueRange sizes, Value part,
+                            Value depths, uint32_t bytes) {
+  Value own = allocate(builder.getIndexAttr(bytes));
+  call(nameOf("plain_", product) + "_depth_part",
+       {a, b, {sums}, sizes, {part, depths, pointer(own, index(0), 1), word(bytes)}});
+  free(own);
+}
+
+/// Each part of K has sums of its own, which are added up then, one part after the other.
+void MatmulCalls::divideK(Value adds, uint32_t depths, uint32_t bytes, Elements elements) {
+  SmallVector<Value> sizes{word(static_cast<uint32_t>(product.m)),
+                           word(static_cast<uint32_t>(product.n)),
+                           word(static_cast<uint32_t>(product.k))};
+  Value sums = allocate(builder.getIndexAttr(4 * depths * product.m * product.n));
+  each(elements, [&](ValueRange element) {
+    SmallVector<Value> a = matrix(0, product.lhs, element), b = matrix(1, product.rhs, element),
+                       c = matrix(2, product.out, element);
+    Value from = pointer(sums, index(0), 1);
+    parts(builder.getIndexAttr(depths),
+          [&](Value part) { depthPart(a, b, from, sizes, part, word(depths), bytes); });
+    parts(builder.getIndexAttr(depths), [&](Value part) {
+      call(nameOf("sum_", product) + "_part",
+           {{from, word(depths)}, c, {sizes[0], sizes[1], adds, part, word(depths)}});
+    });
+  });
+  free(sums);
+}
+
 /// If each element is one part, memory for the parts is allocated once for all elements.
 void MatmulCalls::buildStatic(Value adds, uint32_t on, Elements elements) {
   auto m = static_cast<uint32_t>(product.m), n = static_cast<uint32_t>(product.n),
@@ -358,6 +390,9 @@ void MatmulCalls::buildStatic(Value adds, uint32_t on, Elements elements) {
   kdl_launch_desc grid = kdl_matmul_grid(&how, m, n);
   uint32_t byRows = grid.grid[0] > 1, count = byRows ? grid.grid[0] : grid.grid[1];
   uint32_t bytes = declaredMemory + grid.shared, packers = partsOn(on);
+  uint32_t depths = kdl_matmul_grid_depths(&how, m, n, k);
+  if (depths > 1)
+    return divideK(adds, depths, bytes, elements);
   SmallVector<Value> sizes{word(m), word(n), word(k)};
   Value packed, memory;
   if (packs)
@@ -415,9 +450,25 @@ void MatmulCalls::buildDynamic(Value adds, uint32_t on, const Range &m, const Ra
   Value scratch =
       call(name + "scratch", {{m.size, n.size, k.size, word(on)}}, builder.getI64Type())[0];
   scratch = number(builder.getIndexType(), scratch);
-  Value packed = allocate(scratch), to = pointer(packed, index(0), 1);
   Value none = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, scratch, index(0));
-  Value packs = arith::SelectOp::create(builder, where, none, index(0), index(packers));
+  auto select = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(builder, where, condition, yes, no);
+  };
+  // K is divided into no parts, or C is.
+  Value depths;
+  if (on > 1 && !how.whole_k) {
+    Value all =
+        number(builder.getIndexType(), call(name + "depths", {{m.size, n.size, k.size, word(on)}},
+                                            builder.getI32Type())[0]);
+    Value divides = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::ugt, all, index(1));
+    auto size = [&](Value of) { return number(builder.getIndexType(), of); };
+    depths = select(divides, all, index(0));
+    scratch =
+        select(divides, times(times(size(m.size), size(n.size)), times(all, index(4))), scratch);
+    none = arith::OrIOp::create(builder, where, none, divides);
+  }
+  Value packed = allocate(scratch), to = pointer(packed, index(0), 1);
+  Value packs = select(none, index(0), index(packers));
   OpFoldResult count = builder.getIndexAttr(1);
   Value memory;
   if (on < 2)
@@ -425,6 +476,10 @@ void MatmulCalls::buildDynamic(Value adds, uint32_t on, const Range &m, const Ra
   else
     count = number(builder.getIndexType(),
                    call(name + "parts", {{m.size, n.size, word(on)}}, builder.getI32Type())[0]);
+  if (depths)
+    count =
+        select(arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, depths, index(0)),
+               cast<Value>(count), index(0));
   each(elements, [&](ValueRange element) {
     SmallVector<Value> a = matrix(0, product.lhs, element, m.at, k.at),
                        b = matrix(1, product.rhs, element, k.at, n.at),
@@ -442,6 +497,14 @@ void MatmulCalls::buildDynamic(Value adds, uint32_t on, const Range &m, const Ra
                             word(bytes)}});
       if (!memory)
         free(own);
+    });
+    if (!depths)
+      return;
+    Value all = number(builder.getI32Type(), depths);
+    parts(depths,
+          [&](Value part) { depthPart(a, b, to, {m.size, n.size, k.size}, part, all, bytes); });
+    parts(depths, [&](Value part) {
+      call(nameOf("sum_", product) + "_part", {{to, all}, c, {m.size, n.size, adds, part, all}});
     });
   });
   if (memory)

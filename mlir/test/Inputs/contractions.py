@@ -255,15 +255,22 @@ SIZES = [(0, 5, 3), (5, 0, 3), (5, 3, 0), (0, 0, 0), (1, 1, 1), (1, 33, 9), (33,
          (3, 100, 64), (57, 129, 65)]
 
 
+# So long that K is divided among threads.
+LONG = (33, 40, 2000)
+
+
 def dynamic_forms(element):
     """One function each, called with all sizes."""
     acc = RESULT[element]
+    long = [LONG] * (element == "f32")
     m, n, k = 29, 45, 70
     operation = "ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})"
     case("linalg.matmul " + operation, [([m, k], element), ([k, n], element)], ([m, n], acc), hide=True,
-         also=[[[a, c], [c, b]] for a, b, c in SIZES])
+         also=[[[a, c], [c, b]] for a, b, c in SIZES + long])
     case("linalg.matmul " + operation, [([m, k], element), ([k, n], element), ([m, n], acc)], ([m, n], acc), hide=True,
-         also=[[[a, c], [c, b], [a, b]] for a, b, c in SIZES])
+         also=[[[a, c], [c, b], [a, b]] for a, b, c in SIZES + long])
+    for sizes in long:
+        matmul(*sizes, element)
     case("linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>, "
          "affine_map<(m, n, k) -> (m, n)>] " + operation, [([k, m], element), ([n, k], element)], ([m, n], acc), hide=True,
          sizes=[(0, 1), (1, 0)], also=[[[c, a], [b, c]] for a, b, c in SIZES])

@@ -47,6 +47,22 @@ func.func @many(%a: memref<1024x1024xi8>, %b: memref<1024x1024xi8>, %c: memref<1
 // THREADS: scf.forall (%{{.*}}) in (16)
 // THREADS: call @kdl_matmul_s32_s8_part(
 
+// Few rows and columns, and a long K: it is divided, and its parts are added up.
+// CHECK-LABEL: func.func @long(
+// CHECK: call @kdl_matmul_plain_f32_f32_part(
+// THREADS-LABEL: func.func @long(
+// THREADS: memref.alloc() {alignment = 4096 : i64} : memref<65536xi8>
+// THREADS: scf.forall (%{{.*}}) in (16)
+// THREADS: call @kdl_matmul_plain_f32_f32_depth_part(
+// THREADS: scf.forall (%{{.*}}) in (16)
+// THREADS: call @kdl_matmul_sum_f32_f32_part(
+func.func @long(%a: memref<16x65536xf32>, %b: memref<65536x64xf32>, %c: memref<16x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<16x65536xf32>, memref<65536x64xf32>) outs(%c : memref<16x64xf32>)
+  return
+}
+
+// -----
+
 // Any strides, and one dimension.
 // CHECK-LABEL: func.func @strides(
 // CHECK-SAME: %[[A:[^:]*]]: memref<64x40xbf16, strided<[1, 100], offset: 7>>
@@ -103,12 +119,19 @@ func.func @own(%a: memref<4x16xf32>, %b: memref<16x64xf32>, %c: memref<4x64xf32>
 // CHECK: memref.dealloc
 // CHECK: memref.dealloc
 // THREADS-LABEL: func.func @dynamic(
+// THREADS: func.call @kdl_matmul_f32_f32_dynamic_depths(
+// THREADS: %[[DEPTHS:.*]] = arith.select
 // THREADS: %[[PARTS:.*]] = func.call @kdl_matmul_f32_f32_dynamic_parts(
-// THREADS: %[[COUNT:.*]] = arith.index_cast %[[PARTS]]
+// THREADS: %[[ALL:.*]] = arith.index_cast %[[PARTS]]
+// THREADS: %[[COUNT:.*]] = arith.select %{{.*}}, %[[ALL]],
 // THREADS: scf.forall
 // THREADS: func.call @kdl_matmul_pack_f32_f32_part(
 // THREADS: scf.forall (%{{.*}}) in (%[[COUNT]])
 // THREADS: func.call @kdl_matmul_f32_f32_dynamic_part(
+// THREADS: scf.forall (%{{.*}}) in (%[[DEPTHS]])
+// THREADS: func.call @kdl_matmul_plain_f32_f32_depth_part(
+// THREADS: scf.forall (%{{.*}}) in (%[[DEPTHS]])
+// THREADS: func.call @kdl_matmul_sum_f32_f32_part(
 // Of one that is not known, there is one loop.
 // CHECK-LABEL: func.func @rows(
 // CHECK: scf.for

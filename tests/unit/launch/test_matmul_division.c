@@ -201,6 +201,30 @@ static void long_products_are_divided_along_k(void **state) {
     }
 }
 
+/* Compilers know no machine: the sizes alone decide. */
+static void compiled_products_are_divided_along_k(void **state) {
+  (void)state;
+  kdl_matmul matmul = {.type = KDL_MATMUL_F32_F32, .threads = 2};
+  assert_int_equal(kdl_matmul_grid_depths(&matmul, 16, 64, 65536), 16);
+  assert_int_equal(kdl_matmul_grid_depths(&matmul, 33, 40, 2000), 2);
+  assert_int_equal(kdl_matmul_grid_depths(&matmul, 16, 64, 256), 1);
+  assert_int_equal(kdl_matmul_grid_depths(&matmul, 4096, 4096, 4096), 1);
+  for
+    EACH(i, shapes) {
+      const uint32_t *shape = shapes[i];
+      uint32_t depths = kdl_matmul_grid_depths(&matmul, shape[0], shape[1], shape[2]);
+      assert_true(depths >= 1 && depths <= 16);
+      assert_true((uint64_t)depths * shape[0] * shape[1] * 4 <=
+                      kdl_matmul_packed_size(matmul.type, shape[1], shape[2]) ||
+                  depths == 1);
+    }
+  matmul.whole_k = 1;
+  assert_int_equal(kdl_matmul_grid_depths(&matmul, 16, 64, 65536), 1);
+  matmul.whole_k = 0;
+  matmul.threads = 1;
+  assert_int_equal(kdl_matmul_grid_depths(&matmul, 16, 64, 65536), 1);
+}
+
 static void write_file(const char *folder, const char *name, const char *text) {
   char path[256];
   snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -263,6 +287,7 @@ int main(void) {
       cmocka_unit_test(groups_follow_the_threads),
       cmocka_unit_test(narrow_products_are_divided_by_columns),
       cmocka_unit_test(long_products_are_divided_along_k),
+      cmocka_unit_test(compiled_products_are_divided_along_k),
       cmocka_unit_test(caches_are_read_as_linux_describes_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

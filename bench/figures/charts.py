@@ -248,7 +248,7 @@ def matmul_threads(data):
         out.y += 28
     ratio_ticks(out, place, top, (0.5, 1, 2, 4))
     out.keys([("kdl", "packed weights"), ("offload", "plain weights")])
-    out.paragraph("Sixteen shapes. Virtual CPUs, which vary twofold within a run, and of which the two libraries had different ones at 1 to 8 threads. Dots beyond the scale lie at its end.")
+    out.paragraph("Sixteen shapes. Virtual CPUs, which vary twofold within a run, and of which the two libraries had different ones in bf16 and int8 at 2 to 8 threads. Dots beyond the scale lie at its end.")
     return out
 
 

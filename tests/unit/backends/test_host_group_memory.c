@@ -133,7 +133,7 @@ static void much_is_not_kept(void **state) {
   kdl_host_group_memory_release(small);
 }
 
-/* A huge page has one place in L2 after the other; small ones have any. */
+/* Else no huge page could hold it. */
 static void much_begins_where_a_huge_page_does(void **state) {
   enum { huge_page = 2 << 20, header = 64 };
   (void)state;

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs MLIR's own tests with libkdl's plugin loaded.
 
-    mlir-tests.py BUILD [--source=FOLDER] [--work=FOLDER] [--only=plugin,passes,programs]
+    mlir-tests.py BUILD [--source=SOURCES] [--work=FOLDER] [--llvm=PREFIX] [--only=plugin,passes,programs,gpu]
 
-BUILD is a build of libkdl or its installation. FOLDER is a checkout of LLVM's sources, of the version that is installed; without it they come from
-Debian (`apt-get source`, 200 MB) and are kept in the folder of --work.
+BUILD is a build of libkdl or its installation. SOURCES is a checkout of LLVM, or its tarball, of the version that is in PREFIX (/usr/lib/llvm-22);
+without it they come from Debian (`apt-get source`, 200 MB) and are kept in the folder of --work.
 
   plugin    every test of linalg and tensor, and each other one with pack, unpack or mmt4d in it, by mlir-opt as it is and by mlir-opt with the
             plugin: the results are the same, test by test
   passes    the inputs of these tests through libkdl's passes, split where the tests split them: no pass crashes
   programs  MLIR's integration tests of linalg and tensor through kdl-lower-linalg and kdl-mlir, checked by their own CHECK lines
+  gpu       MLIR's integration tests of GPUs, which are for CUDA, ROCm, Level Zero, SYCL, SPIR-V and Vulkan, compiled for the CPU and run there,
+            checked by their own CHECK lines
 """
 import argparse
 import json
@@ -35,6 +37,33 @@ BEFORE = {"test-elementwise.mlir": "convert-elementwise-to-linalg,"}
 # Programs that check something else than what their operations mean.
 OTHER = {"test-matmul-masked-vec.mlir": "its schedule computes a part of the product, and that part is checked",
          "runtime-verification.mlir": "goes on after assertions that fail, which lowering to LLVM has to be told"}
+# Of the tests of GPUs, those that check a vendor's code or tools, and folders of them.
+VENDOR = {"CUDA/TensorCore": "NVIDIA's matrix instructions", "CUDA/sm90": "NVIDIA's instructions of sm_90",
+          "CUDA/command-line-arg.mlir": "checks how ptxas is called", "CUDA/dump-ptx.mlir": "checks PTX", "CUDA/dump-sass.mlir": "checks SASS",
+          "ROCM/vector-transferops.mlir": "AMD's buffer instructions", "Vulkan/time.mlir": "checks the times that Vulkan's runtime prints"}
+GPU = "gpu-kernel-outlining,kdl-lower-to-binary{targets=host}"
+# async.execute with the passes that the test runs; its coroutines need a level.
+GPU_ASYNC = ("gpu-kernel-outlining,kdl-attach-targets{targets=host},kdl-compile-targets,gpu-module-to-binary,"
+             "kdl-mark-runtime-select{min-objects=1 fallback=host},func.func(gpu-async-region),gpu-to-llvm,reconcile-unrealized-casts,"
+             "async-to-async-runtime,async-runtime-ref-counting,convert-async-to-llvm,convert-func-to-llvm,convert-arith-to-llvm,"
+             "convert-cf-to-llvm,reconcile-unrealized-casts")
+# A launch whose assertion fails is an error here; MLIR's runtime for CUDA prints it and goes on.
+FAILS = {"CUDA/assert.mlir"}
+# What the runtimes of SPIR-V and Vulkan have and Debian does not pack.
+FILL = """
+#include <stdint.h>
+#define FILL(before, after, type) \\
+  void before##1D##after(type *a, type *p, int64_t o, int64_t n, int64_t s, type v) { for (int64_t i = 0; i < n; ++i) p[o + i * s] = v; } \\
+  void before##2D##after(type *a, type *p, int64_t o, int64_t n, int64_t m, int64_t s, int64_t t, type v) { \\
+    for (int64_t i = 0; i < n; ++i) before##1D##after(a, p, o + i * s, m, t, v); } \\
+  void before##3D##after(type *a, type *p, int64_t o, int64_t n, int64_t m, int64_t k, int64_t s, int64_t t, int64_t u, type v) { \\
+    for (int64_t i = 0; i < n; ++i) before##2D##after(a, p, o + i * s, m, k, t, u, v); }
+FILL(fillF32Buffer, , float)
+FILL(fillResource, Float, float)
+FILL(fillResource, Int, int32_t)
+FILL(fillResource, Int8, int8_t)
+void fillI32Buffer(int32_t *a, int32_t *p, int64_t o, int64_t n, int64_t s, int32_t v) { fillResource1DInt(a, p, o, n, s, v); }
+"""
 LLVM = pathlib.Path("/usr/lib/llvm-22")
 
 
@@ -47,7 +76,7 @@ def run(*command, **options):
 
 
 def tool(name):
-    for path in (LLVM / "bin" / name, shutil.which(f"{name}-22"), shutil.which(name)):
+    for path in (LLVM / "bin" / name, shutil.which(f"{name}-{LLVM.name.removeprefix('llvm-')}"), shutil.which(name)):
         if path and os.path.exists(path):
             return str(path)
     return fail(f"found no {name}")
@@ -80,14 +109,14 @@ def debian_sources(work):
 
 def mlir_test(options):
     """The folder mlir/test."""
-    if options.source:
+    if options.source and options.source.is_dir():
         folder = options.source / "mlir" / "test"
         return folder if folder.is_dir() else fail(f"{options.source}: found no mlir/test")
     marker = options.work / "mlir-test"
     if not marker.exists():
         new = options.work / "mlir-test.new"
         shutil.rmtree(new, ignore_errors=True)
-        with tarfile.open(debian_sources(options.work)) as archive:
+        with tarfile.open(options.source or debian_sources(options.work)) as archive:
             for member in archive:
                 at = member.name.find("/mlir/test/")
                 if at >= 0 and member.isfile():
@@ -223,13 +252,66 @@ def run_programs(options, root, plugin):
     return not failures and counts["PASS"] > 0
 
 
+def left_out(name):
+    """Why a test of GPUs has no meaning on a CPU; empty if it has."""
+    return next((why for start, why in VENDOR.items() if name.startswith(start)), "")
+
+
+def run_gpu_test(options, path, name, plugin, libraries):
+    """The reason of its failure; empty if it passes."""
+    text = path.read_text()
+    is_async = "async.execute" in text
+    lowered = run(tool("mlir-opt"), f"--load-dialect-plugin={plugin}", path, f"--pass-pipeline=builtin.module({GPU_ASYNC if is_async else GPU})")
+    if lowered.returncode:
+        return lowered.stderr.strip()
+    entry = re.search(r"-e[ =](\w+)", text)
+    try:
+        ran = run(options.build / "bin" / "kdl-mlir", "run", "-e", entry[1] if entry else "main", "--entry-point-result=void",
+                  *(["-O0"] if is_async else []), *libraries, input=lowered.stdout, timeout=60)
+    except subprocess.TimeoutExpired:
+        return "did not end in 60 s"
+    if (ran.returncode != 0) != (name in FAILS):
+        return ran.stderr.strip() or f"ended with {ran.returncode}"
+    if not re.search(r"// *CHECK", text):
+        return ""
+    checked = run(tool("FileCheck"), path, input=ran.stdout + ran.stderr)
+    return checked.stderr.strip() if checked.returncode else ""
+
+
+def run_gpu(options, root, plugin):
+    fill = options.work / "fill.so"
+    made = run(tool("clang"), "-shared", "-fPIC", "-w", "-x", "c", "-", "-o", fill, input=FILL)
+    if made.returncode:
+        fail(f"clang: {made.stderr.strip()[:400]}")
+    libraries = [f"--shared-libs={name}" for name in (options.build / "lib" / "libkdl_mlir_runtime.so", fill)]
+    libraries += [f"--shared-libs={LLVM}/lib/lib{name}.so" for name in ("mlir_runner_utils", "mlir_c_runner_utils", "mlir_async_runtime")]
+    counts = {"PASS": 0, "FAIL": 0, "left out": 0}
+    folder = root / "Integration" / "GPU"
+    for path in sorted(folder.rglob("*.mlir")):
+        name = path.relative_to(folder).as_posix()
+        if "/td/" in name:
+            continue
+        why = left_out(name)
+        what = "left out"
+        if not why:
+            why = run_gpu_test(options, path, name, plugin, libraries)
+            what = "FAIL" if why else "PASS"
+        counts[what] += 1
+        print(f"  {name}: {what}" + (f": {why[:300]}".replace("\n", "\n    ") if why else ""), flush=True)
+    print("gpu: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    return counts["FAIL"] == 0 and counts["PASS"] > 0
+
+
 def main():
+    global LLVM
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--source", type=pathlib.Path)
     parser.add_argument("--work", type=pathlib.Path)
-    parser.add_argument("--only", default="plugin,passes,programs")
+    parser.add_argument("--llvm", type=pathlib.Path, default=LLVM)
+    parser.add_argument("--only", default="plugin,passes,programs,gpu")
     options = parser.parse_args()
+    LLVM = options.llvm
     options.build = options.build.resolve()
     options.work = (options.work or options.build / "mlir-tests").resolve()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -240,7 +322,8 @@ def main():
     names = selected(root)
     parts = {"plugin": lambda: compare_plugin(options, root, names, plugin),
              "passes": lambda: crash_passes(options, root, names, plugin),
-             "programs": lambda: run_programs(options, root, plugin)}
+             "programs": lambda: run_programs(options, root, plugin),
+             "gpu": lambda: run_gpu(options, root, plugin)}
     wanted = options.only.split(",")
     for part in wanted:
         if part not in parts:

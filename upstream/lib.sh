@@ -28,11 +28,12 @@ apt() {
   nice -n 10 "$tool" "${options[@]}" "$@"
 }
 
-# in_root COMMAND...: runs it in the root, in a mount namespace of its own with /proc and /dev there.
+# in_root COMMAND...: runs it in the root, in a mount namespace of its own with /proc and /dev there, and the folder $bind as /source.
 in_root() {
   unshare --mount sh -c '
-    root=$1; shift
+    root=$1 bind=$2; shift 2
     mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" || exit 77
+    [ -z "$bind" ] || { mkdir -p "$root/source" && mount --bind "$bind" "$root/source"; } || exit 77
     exec chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/usr/sbin:/bin LC_ALL=C \
-      CCACHE_DIR=/ccache JOBS="${JOBS:-2}" "$@"' sh "$work/root" "$@"
+      CCACHE_DIR=/ccache JOBS="${JOBS:-2}" "$@"' sh "$work/root" "${bind:-}" "$@"
 }

@@ -39,9 +39,9 @@ get_packages() {
   mapfile -t packages < <(lines "$here/packages" | tr ' ' '\n')
   apt apt-get --yes --target-release experimental --download-only install "${packages[@]}" >"$work/apt/install.log" 2>&1 ||
     fail "packages are not to be had ($work/apt/install.log)"
-  # Of two versions of this one apt installs one; unpacked they do not meet.
-  (cd "$work/apt/var/cache/apt/archives" && apt apt-get download libmlir-23-dev) >>"$work/apt/install.log" 2>&1 ||
-    fail "libmlir-23-dev is not to be had ($work/apt/install.log)"
+  # Of two versions of these apt installs one; unpacked they do not meet.
+  (cd "$work/apt/var/cache/apt/archives" && apt apt-get download libclc-24 libclc-24-dev libmlir-23-dev) >>"$work/apt/install.log" 2>&1 ||
+    fail "libclc-24 or libmlir-23-dev is not to be had ($work/apt/install.log)"
 }
 
 # The sources of the pinned version, or what the archive has of them. A source that the archive does not give is
@@ -77,12 +77,14 @@ unpack() {
   for name in c++:g++ cc:gcc; do
     [ -e "$root/bin/${name%:*}" ] || ln -s "${name#*:}" "$root/bin/${name%:*}"
   done
+  # MLIR 24's CMake package names a program that Debian does not pack.
+  [ -e "$root/usr/lib/llvm-24/bin/cir-lsp-server" ] || touch "$root/usr/lib/llvm-24/bin/cir-lsp-server"
   printf 'root:x:0:0:root:/root:/bin/bash\n' >"$root/etc/passwd"
 }
 
 make_apt_root
 compare_versions
-if ! cmp -s "$work/versions.new" "$work/versions"; then
+if ! cmp -s "$work/versions.new" "$work/versions" || ! cmp -s "$here/packages" "$work/packages"; then
   get_packages
   unpack
 fi
@@ -90,5 +92,6 @@ get_sources
 in_root sh -c 'cmake --version && g++ --version && for v in 23 24; do /usr/lib/llvm-$v/bin/llvm-config --version; done' >"$work/root.log" 2>&1 ||
   fail "the root does not work ($work/root.log)"
 mv "$work/versions.new" "$work/versions"
+cp "$here/packages" "$work/packages"
 say "root: $root"
 cat "$work/versions"

@@ -21,8 +21,14 @@ namespace mlir::kdl {
 /// What gpu::TargetAttrInterface serializes to. The interface does not qualify the name.
 #if LLVM_VERSION_MAJOR < 23
 using SerializedObject = SmallVector<char, 0>;
+inline StringRef getBytes(const SerializedObject &object) {
+  return {object.data(), object.size()};
+}
 #else
 using gpu::SerializedObject;
+inline StringRef getBytes(const SerializedObject &object) {
+  return {object.getObject().data(), object.getObject().size()};
+}
 #endif
 
 LLVM::FastmathFlags convertFastmathFlags(arith::FastMathFlags flags);

@@ -89,12 +89,12 @@ LogicalResult VariantAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
   return verifyProperties(emitError, properties, target);
 }
 
-std::optional<SmallVector<char, 0>>
+std::optional<kdl::SerializedObject>
 VariantAttr::serializeToObject(Operation *module, const gpu::TargetOptions &options) const {
   return cast<gpu::TargetAttrInterface>(getTarget()).serializeToObject(module, options);
 }
 
-Attribute VariantAttr::createObject(Operation *module, const SmallVector<char, 0> &bytes,
+Attribute VariantAttr::createObject(Operation *module, const kdl::SerializedObject &bytes,
                                     const gpu::TargetOptions &options) const {
   auto object = dyn_cast_or_null<gpu::ObjectAttr>(
       cast<gpu::TargetAttrInterface>(getTarget()).createObject(module, bytes, options));

@@ -104,7 +104,7 @@ Value FunctionCaller::callMath(StringRef name, ValueRange operands) {
   Type f32 = builder.getF32Type();
   if (!type.isF32()) {
     for (Value &operand : wide)
-      operand = arith::ExtFOp::create(builder, where, f32, operand);
+      operand = arith::ExtFOp::create(builder, where, f32, operand, {});
   }
   Value result = call("kdl_math_" + name + "f", f32, wide);
   return type.isF32() ? result : arith::TruncFOp::create(builder, where, type, result).getResult();
@@ -369,7 +369,7 @@ LogicalResult kdl::finishPortable(gpu::GPUModuleOp lowered, Attribute target) {
   return failure(refused.wasInterrupted());
 }
 
-std::optional<SmallVector<char, 0>>
+std::optional<kdl::SerializedObject>
 PortableTargetAttr::serializeToObject(Operation *module, const gpu::TargetOptions &) const {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context);
@@ -389,10 +389,10 @@ PortableTargetAttr::serializeToObject(Operation *module, const gpu::TargetOption
   SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::WriteBitcodeToFile(*translated, stream);
-  return bytes;
+  return kdl::SerializedObject(std::move(bytes));
 }
 
-Attribute PortableTargetAttr::createObject(Operation *module, const SmallVector<char, 0> &bytes,
+Attribute PortableTargetAttr::createObject(Operation *module, const kdl::SerializedObject &bytes,
                                            const gpu::TargetOptions &) const {
   Builder builder(module->getContext());
   NamedAttrList properties;
@@ -402,6 +402,6 @@ Attribute PortableTargetAttr::createObject(Operation *module, const SmallVector<
   if (!needs.empty())
     properties.append("kdl.needs", builder.getStringAttr(needs));
   return gpu::ObjectAttr::get(builder.getContext(), *this, gpu::CompilationTarget::Offload,
-                              builder.getStringAttr(StringRef(bytes.data(), bytes.size())),
+                              builder.getStringAttr(kdl::getBytes(bytes)),
                               properties.getDictionary(builder.getContext()), nullptr);
 }

@@ -14,8 +14,8 @@
 
 #define KDL_UKERNEL_OPTIMISE_PASSES "default<O3>"
 
-/* The first half of them: inlining, constants, loops of a known length; no vectors yet, and loops of
- * unknown length as they are. */
+/* The first half of them: inlining, constants, loops of a known length; no vectors yet, and loops
+ * of unknown length as they are. */
 #define KDL_UKERNEL_SIMPLIFY_PASSES "thinlto-pre-link<O3>"
 
 #endif

@@ -63,7 +63,7 @@ static void launches_use_the_image_of_their_values(void **state) {
   session s = begin(0, 0);
   for (int i = 0; i < before; ++i)
     assert_ok(run(&s, s.queue));
-  for (int i = 0; i < 20000 && !ready && !failed; ++i) {
+  for (unsigned i = 0; i < rounds_of(20000, 1000) && !ready && !failed; ++i) {
     kdl_kernel_count_specialized(s.saxpy, &ready, &failed);
     usleep(1000);
   }

@@ -49,7 +49,7 @@ static inline void launch_often(kdl_kernel *mark, uint32_t n, unsigned times) {
 /* Waits for work in the background. */
 static inline bool wait_until(const kdl_kernel *mark, unsigned (*count)(const kdl_kernel *kernel),
                               unsigned least) {
-  double until = seconds_now() + 20;
+  double until = seconds_now() + rounds_of(20, 1);
   while (count(mark) < least && seconds_now() < until)
     usleep(1000);
   return count(mark) >= least;

@@ -8,6 +8,7 @@
 #include "host/HostKernels.h"
 #include "ukernels/GpuUkernels.h"
 #include "ukernels/UkernelLink.h"
+#include "ukernels/UkernelObjects.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -170,7 +171,7 @@ gpu::ObjectAttr Compiler::finish(gpu::ObjectAttr object, function_ref<Type(Strin
         properties.append(property);
     }
   }
-  if (auto wanted = source->getAttrOfType<DictionaryAttr>("kdl.properties")) {
+  if (auto wanted = source->getAttrOfType<DictionaryAttr>(propertiesAttr)) {
     FailureOr<DictionaryAttr> mine = propertiesFor(source, wanted, object.getTarget());
     if (failed(mine))
       return {};
@@ -262,8 +263,8 @@ LogicalResult rejectUnlowered(Operation *lowered, Attribute target) {
 
 gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
   for (auto function : source.getOps<func::FuncOp>()) {
-    if (function->hasAttr(bitcodeAttr)) {
-      function.emitError(bitcodeAttr) << ": found no bitcode for " << target;
+    if (hasBitcode(function)) {
+      emitBitcodeError(function) << "found no bitcode for " << target;
       return {};
     }
   }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Dialect.h"
+
+#include "Attributes.h"
 #include "ObjectPacking.h"
 
+#include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -13,7 +16,34 @@ using namespace mlir::kdl;
 #define GET_ATTRDEF_CLASSES
 #include "KdlAttrs.cpp.inc"
 
+namespace {
+
+/// Objects refer to resources, which the textual form of an attribute in bytecode would lose.
+struct BytecodeInterface : public BytecodeDialectInterface {
+  explicit BytecodeInterface(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
+
+  Attribute readAttribute(DialectBytecodeReader &reader) const override {
+    StringAttr name;
+    ElementsAttr data;
+    if (failed(reader.readAttribute(name)) || failed(reader.readAttribute(data)))
+      return {};
+    return ObjectAttr::getChecked([&] { return reader.emitError(); }, getContext(), name, data);
+  }
+
+  LogicalResult writeAttribute(Attribute attribute, DialectBytecodeWriter &writer) const override {
+    auto object = dyn_cast<ObjectAttr>(attribute);
+    if (!object)
+      return failure();
+    writer.writeAttribute(object.getName());
+    writer.writeAttribute(object.getData());
+    return success();
+  }
+};
+
+} // namespace
+
 void KdlDialect::initialize() {
+  addInterfaces<BytecodeInterface>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "KdlAttrs.cpp.inc"
@@ -21,14 +51,7 @@ void KdlDialect::initialize() {
 }
 
 LogicalResult KdlDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == "kdl.properties") {
-    auto emitError = [&] { return op->emitError("kdl.properties: "); };
-    auto properties = dyn_cast<DictionaryAttr>(attribute.getValue());
-    if (!properties)
-      return emitError() << "found " << attribute.getValue() << ", expected a dictionary";
-    return verifyProperties(emitError, properties);
-  }
-  return success();
+  return verifyDiscardable(op, attribute);
 }
 
 const char *kdl::getHostTriple() {

@@ -5,6 +5,7 @@
 
 include "mlir/Dialect/GPU/IR/CompilationAttrInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/EnumAttr.td"
 
@@ -106,6 +107,25 @@ def Kdl_CompiledAttr : Kdl_Attr<"Compiled", "compiled",
   }];
   let parameters = (ins "::mlir::gpu::ObjectAttr":$object);
   let assemblyFormat = "`<` qualified($object) `>`";
+}
+
+def Kdl_ObjectAttr : Kdl_Attr<"Object", "object"> {
+  let summary = "An object file that defines functions of a module";
+  let description = [{
+    A module has a list of them, `kdl.objects`. A function without a body is defined in the one that
+    its attribute `kdl.object` names. The bytes are LLVM bitcode, usually as a resource of the file,
+    which is not part of the module's text.
+
+    ```mlir
+    module attributes {kdl.objects = [#kdl.object<"avx512", dense_resource<avx512> : tensor<9216xi8>>]} {
+      func.func private @kdl_uk_mma_f32_f32(...) attributes {kdl.object = "avx512"}
+    }
+    {-# dialect_resources: { builtin: { avx512: "0x08000000..." } } #-}
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::ElementsAttr":$data);
+  let assemblyFormat = "`<` $name `,` $data `>`";
+  let genVerifyDecl = 1;
 }
 
 def Kdl_VariantAttr : Kdl_Attr<"Variant", "variant",

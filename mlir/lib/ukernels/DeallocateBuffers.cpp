@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which functions free their memory themselves: those on tensors leave it to MLIR's deallocation,
 // the others do not.
+#include "Attributes.h"
 #include "Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -19,11 +20,9 @@ namespace mlir::kdl {
 } // namespace mlir::kdl
 
 using namespace mlir;
+using namespace mlir::kdl;
 
 namespace {
-
-/// Marks functions without tensors: they free what they allocate themselves, or do not free it.
-constexpr StringLiteral manualDeallocationAttr = "kdl.frees_by_hand";
 
 bool hasTensors(func::FuncOp function) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };

@@ -2,6 +2,7 @@
 #include "ukernels/GpuUkernels.h"
 
 #include "ukernels/UkernelLink.h"
+#include "ukernels/UkernelObjects.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -14,19 +15,6 @@
 
 using namespace mlir;
 using namespace mlir::kdl;
-
-/// One bitcode, or an array of them for several targets.
-static SmallVector<StringRef> bitcodesOf(Operation *function) {
-  SmallVector<StringRef> found;
-  Attribute attribute = function->getAttr(bitcodeAttr);
-  if (auto one = dyn_cast_or_null<StringAttr>(attribute))
-    found.push_back(one.getValue());
-  if (auto several = dyn_cast_or_null<ArrayAttr>(attribute)) {
-    for (auto one : several.getAsRange<StringAttr>())
-      found.push_back(one.getValue());
-  }
-  return found;
-}
 
 func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, UkernelKind kind,
                                  std::string &why) {
@@ -67,7 +55,7 @@ static void removeWrappers(gpu::GPUModuleOp lowered) {
     auto function = name.consume_front("_mlir_ciface_") && wrapper.isExternal()
                         ? lowered.lookupSymbol<LLVM::LLVMFuncOp>(name)
                         : nullptr;
-    if (!function || !function->hasAttr(bitcodeAttr))
+    if (!function || !hasBitcode(function))
       continue;
     function.getBody().dropAllReferences();
     function.getBody().getBlocks().clear();
@@ -121,12 +109,12 @@ LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
       return false;
     });
     if (mine == bitcodes.end())
-      return function.emitError(bitcodeAttr) << ": found no bitcode for " << target;
+      return emitBitcodeError(function) << "found no bitcode for " << target;
     SmallString<128> path;
     int file = -1;
     std::error_code failed = llvm::sys::fs::createTemporaryFile("kdl-ukernel", "bc", file, path);
     if (failed)
-      return function.emitError(bitcodeAttr) << ": " << path << ": " << failed.message();
+      return emitBitcodeError(function) << path << ": " << failed.message();
     files.push_back(std::make_unique<llvm::FileRemover>(path));
     llvm::raw_fd_ostream to(file, /*shouldClose=*/true);
     to << markAlwaysInline(*mine);
@@ -134,10 +122,11 @@ LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
     if (to.has_error()) {
       std::string why = to.error().message();
       to.clear_error();
-      return function.emitError(bitcodeAttr) << ": " << path << ": " << why;
+      return emitBitcodeError(function) << path << ": " << why;
     }
     names.push_back(StringAttr::get(lowered.getContext(), path));
     function->removeAttr(bitcodeAttr);
+    function->removeAttr(objectAttr);
   }
   return success();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Microkernels for GPUs: functions of a gpu.module with the attribute kdl.bitcode, which holds one
-// bitcode per target.
+// Microkernels for GPUs: functions of a gpu.module with one object or bitcode per target.
 #ifndef KDL_MLIR_GPU_UKERNELS_H
 #define KDL_MLIR_GPU_UKERNELS_H
 

@@ -4,6 +4,7 @@
 #include "Dialect.h"
 #include "Passes.h"
 #include "ukernels/UkernelLink.h"
+#include "ukernels/UkernelObjects.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -620,7 +621,7 @@ LogicalResult LowerContractions::lower(linalg::LinalgOp op, std::string &why) {
     OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
     auto made = func::FuncOp::create(outside, module.getLoc(), name, type);
     made.setPrivate();
-    made->setAttr(bitcodeAttr, outside.getStringAttr(*bitcode));
+    made->setAttr(objectAttr, addObject(module, "matmul", *bitcode));
     made->setAttr(callsAttr, called);
     return made;
   };

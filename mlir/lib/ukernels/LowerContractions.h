@@ -4,14 +4,12 @@
 #ifndef KDL_MLIR_UKERNEL_LOWER_CONTRACTIONS_H
 #define KDL_MLIR_UKERNEL_LOWER_CONTRACTIONS_H
 
+#include "Attributes.h"
 #include "ukernels/Contraction.h"
 
 #include <kdl/matmul.h>
 
 namespace mlir::kdl {
-
-/// Attribute of a contraction for which kdl-data-tile found no microkernel and reported that.
-inline constexpr StringLiteral noUkernelAttr = "kdl.stays";
 
 /// The dimensions of a matrix, as indices into those of an operand; none: one element. All operands
 /// have the batch dimensions in the same order.

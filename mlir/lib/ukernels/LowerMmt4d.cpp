@@ -6,6 +6,7 @@
 #include "ukernels/GpuContractions.h"
 #include "ukernels/GpuUkernels.h"
 #include "ukernels/UkernelLink.h"
+#include "ukernels/UkernelObjects.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -469,8 +470,8 @@ func::FuncOp LowerMmt4d::getUkernel(UkernelKind kind, bool mayTakeTiles, std::st
   ModuleOp module = getOperation();
   auto known = module.lookupSymbol<func::FuncOp>(kind.ukernel);
   if (known && !declared.contains(known)) {
-    if (auto bitcode = known->getAttrOfType<StringAttr>(bitcodeAttr))
-      return succeeded(checkLayout(bitcode.getValue(), kind.ukernel, why)) ? known : nullptr;
+    if (StringRef bitcode = bitcodeOf(known); !bitcode.empty())
+      return succeeded(checkLayout(bitcode, kind.ukernel, why)) ? known : nullptr;
     why = ("found a function " + kind.ukernel + " without " + bitcodeAttr).str();
     return nullptr;
   }

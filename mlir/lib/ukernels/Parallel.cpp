@@ -2,6 +2,7 @@
 // Runs loops with independent iterations on the threads of libkdl's host device. Outlining happens
 // while values have MLIR types; the calls are created once these are pointers and numbers, which
 // fit into a struct.
+#include "Attributes.h"
 #include "Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,11 +20,9 @@ namespace mlir::kdl {
 } // namespace mlir::kdl
 
 using namespace mlir;
+using namespace mlir::kdl;
 
 namespace {
-
-/// Attribute of a function without a body, for all iterations: the function of one iteration.
-constexpr StringLiteral bodyAttr = "kdl.parallel_body";
 
 /// In libkdl_mlir_runtime.
 constexpr StringLiteral runtimeName = "kdl_mlir_parallel";
@@ -90,7 +89,7 @@ void OutlineParallel::outline(scf::ForallOp op, SymbolTable &symbols) {
   symbols.insert(body);
   auto all = func::FuncOp::create(outside, where, (body.getName() + "_all").str(), type);
   all.setPrivate();
-  all->setAttr(bodyAttr, FlatSymbolRefAttr::get(body.getSymNameAttr()));
+  all->setAttr(parallelBodyAttr, FlatSymbolRefAttr::get(body.getSymNameAttr()));
   symbols.insert(all);
 
   SmallVector<Value> arguments{count};
@@ -129,7 +128,7 @@ struct LowerParallelCalls : public kdl::impl::KdlLowerParallelCallsBase<LowerPar
   void runOnOperation() override {
     SmallVector<LLVM::LLVMFuncOp> declared;
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
-      if (function.isExternal() && function->hasAttr(bodyAttr))
+      if (function.isExternal() && function->hasAttr(parallelBodyAttr))
         declared.push_back(function);
     }
     for (LLVM::LLVMFuncOp function : declared)
@@ -159,7 +158,7 @@ void LowerParallelCalls::lowerCall(LLVM::LLVMFuncOp all) {
   Location where = all.getLoc();
   OpBuilder builder(all);
   Type pointer = LLVM::LLVMPointerType::get(context), number = builder.getI64Type();
-  auto body = all->getAttrOfType<FlatSymbolRefAttr>(bodyAttr);
+  auto body = all->getAttrOfType<FlatSymbolRefAttr>(parallelBodyAttr);
   ArrayRef<Type> types = all.getFunctionType().getParams().drop_front();
   auto record = LLVM::LLVMStructType::getLiteral(context, types);
   auto nothing = LLVM::LLVMVoidType::get(context);

@@ -2,6 +2,7 @@
 #include "ukernels/UkernelLink.h"
 
 #include "Compat.h"
+#include "ukernels/UkernelObjects.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -191,7 +192,7 @@ static LogicalResult linkMatmulKernels(LLVM::LLVMFuncOp declaration, StringRef b
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
                                        module.getContext());
   if (!parsed)
-    return declaration.emitError(kdl::bitcodeAttr) << ": " << llvm::toString(parsed.takeError());
+    return kdl::emitBitcodeError(declaration) << llvm::toString(parsed.takeError());
   auto ukernel = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(declaration, called);
   if (!ukernel)
     return declaration.emitError(kdl::callsAttr) << ": found no function " << called;
@@ -210,7 +211,7 @@ static LogicalResult linkMatmulKernels(LLVM::LLVMFuncOp declaration, StringRef b
     module.setDataLayout((*parsed)->getDataLayout());
   }
   if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
-    return declaration.emitError(kdl::bitcodeAttr) << ": cannot be linked";
+    return kdl::emitBitcodeError(declaration) << "cannot be linked";
   for (const std::string &name : names) {
     llvm::GlobalValue *value = module.getNamedValue(name);
     if (value && !value->isDeclaration())
@@ -218,7 +219,7 @@ static LogicalResult linkMatmulKernels(LLVM::LLVMFuncOp declaration, StringRef b
   }
   if (known = module.getFunction(declaration.getName()); known && !known->isDeclaration())
     return success();
-  return declaration.emitError(kdl::bitcodeAttr) << ": found no function of that name in it";
+  return kdl::emitBitcodeError(declaration) << "found no function of that name in it";
 }
 
 static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, StringRef bitcode,
@@ -226,15 +227,15 @@ static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, StringRef bitcode
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
                                        module.getContext());
   if (!parsed)
-    return declaration.emitError(kdl::bitcodeAttr) << ": " << llvm::toString(parsed.takeError());
+    return kdl::emitBitcodeError(declaration) << llvm::toString(parsed.takeError());
   auto inside = declaration->getAttrOfType<StringAttr>(kdl::functionAttr);
   llvm::Function *found =
       (*parsed)->getFunction(inside ? inside.getValue() : declaration.getName());
   if (!found || found->isDeclaration())
-    return declaration.emitError(kdl::bitcodeAttr) << ": found no function of that name in it";
+    return kdl::emitBitcodeError(declaration) << "found no function of that name in it";
   std::string why;
   if (failed(kdl::checkLayout(*found, found->getName(), why)))
-    return declaration.emitError(kdl::bitcodeAttr) << ": " << why;
+    return kdl::emitBitcodeError(declaration) << why;
   if (module.getTargetTriple().empty()) {
     module.setTargetTriple((*parsed)->getTargetTriple());
     module.setDataLayout((*parsed)->getDataLayout());
@@ -254,7 +255,7 @@ static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, StringRef bitcode
       found->getFnAttribute("target-features").getValueAsString().contains("+amx-tile");
   markForInlining(**parsed);
   if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
-    return declaration.emitError(kdl::bitcodeAttr) << ": cannot be linked";
+    return kdl::emitBitcodeError(declaration) << "cannot be linked";
   for (const std::string &name : names) {
     llvm::Function *linked = module.getFunction(name);
     if (linked && !linked->isDeclaration())
@@ -317,8 +318,8 @@ static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
     return failure();
   for (LLVM::LLVMFuncOp ukernel : ukernels) {
     if (module.getFunction(ukernel.getName()))
-      return ukernel.emitError(kdl::bitcodeAttr)
-             << ": was not inlined: it calls itself, or its address is taken";
+      return kdl::emitBitcodeError(ukernel)
+             << "was not inlined: it calls itself, or its address is taken";
   }
   if (failed(runPasses(op, module, machine.get(), KDL_UKERNEL_OPTIMISE_PASSES)))
     return failure();
@@ -359,14 +360,14 @@ std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
   SmallVector<LLVM::LLVMFuncOp> ukernels;
   for (bool calls : {true, false}) {
     WalkResult walked = op->walk([&](LLVM::LLVMFuncOp function) {
-      auto bitcode = function->getAttrOfType<StringAttr>(bitcodeAttr);
+      StringRef bitcode = bitcodeOf(function);
       auto called = function->getAttrOfType<FlatSymbolRefAttr>(callsAttr);
-      if (!bitcode || !function.isExternal() || bool(called) != calls)
+      if (bitcode.empty() || !function.isExternal() || bool(called) != calls)
         return WalkResult::advance();
       if (called)
-        return WalkResult(linkMatmulKernels(function, bitcode.getValue(), called, *module));
+        return WalkResult(linkMatmulKernels(function, bitcode, called, *module));
       ukernels.push_back(function);
-      return WalkResult(linkUkernel(function, bitcode.getValue(), *module));
+      return WalkResult(linkUkernel(function, bitcode, *module));
     });
     if (walked.wasInterrupted())
       return nullptr;

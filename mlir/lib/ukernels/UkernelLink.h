@@ -2,6 +2,8 @@
 #ifndef KDL_MLIR_UKERNEL_LINK_H
 #define KDL_MLIR_UKERNEL_LINK_H
 
+#include "Attributes.h"
+
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -14,27 +16,7 @@ class LLVMContext;
 class Module;
 } // namespace llvm
 
-namespace mlir {
-class Operation;
-} // namespace mlir
-
 namespace mlir::kdl {
-
-/// Attribute of a function without a body: the bitcode that defines it.
-inline constexpr StringLiteral bitcodeAttr = "kdl.bitcode";
-
-/// Attribute of such a function: its name in the bitcode, if different.
-inline constexpr StringLiteral functionAttr = "kdl.function";
-
-/// Attribute of a microkernel that takes 16 steps along K at a time, and no other number.
-inline constexpr StringLiteral tilesAttr = "kdl.tiles";
-
-/// Attribute of a function whose bitcode calls a microkernel: the declaration of that. It is not
-/// inlined, and compiled for the CPU of the microkernel.
-inline constexpr StringLiteral callsAttr = "kdl.calls";
-
-/// Attribute of a module that is compiled for one CPU, that of its microkernels.
-inline constexpr StringLiteral forTargetAttr = "kdl.for_target";
 
 /// Whether the function's operand layout is the one that callers of its name expect: the same
 /// parameters may represent other operands, and a mark names the layout (KDL_UKERNEL_LAYOUT of

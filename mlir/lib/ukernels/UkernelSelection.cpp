@@ -3,6 +3,7 @@
 
 #include "Dialect.h"
 #include "ukernels/UkernelLink.h"
+#include "ukernels/UkernelObjects.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -276,8 +277,9 @@ func::FuncOp kdl::declareUkernel(ModuleOp module, StringRef name, const UkernelK
       builder.getFunctionType({pointer, i64, pointer, i64, pointer, i64, i32, i32, i32, i32}, {});
   auto made = func::FuncOp::create(builder, module.getLoc(), name, type);
   made.setPrivate();
-  made->setAttr("kdl.variant", builder.getStringAttr(variant.tag));
-  made->setAttr(bitcodeAttr, builder.getStringAttr(variant.bitcode));
+  made->setAttr(variantAttr, builder.getStringAttr(variant.tag));
+  made->setAttr(objectAttr,
+                addObject(module, variant.tag.empty() ? "ukernel" : variant.tag, variant.bitcode));
   if (variant.takesTiles) {
     made->setAttr(tilesAttr, builder.getUnitAttr());
     made->setAttr(functionAttr, builder.getStringAttr(kind.ukernel));
@@ -308,15 +310,15 @@ bool kdl::takesTiles(ModuleOp module, StringRef name, const UkernelSource &sourc
 
 bool kdl::isBroughtByModule(ModuleOp module, StringRef name) {
   auto own = module.lookupSymbol<func::FuncOp>(name);
-  return own && own->hasAttr(bitcodeAttr);
+  return own && hasBitcode(own);
 }
 
 FailureOr<UkernelTile> kdl::findTile(ModuleOp module, StringRef name, const UkernelSource &source,
                                      std::string &why) {
   std::string bitcode;
   auto own = module.lookupSymbol<func::FuncOp>(name);
-  auto ownBitcode = own ? own->getAttrOfType<StringAttr>(bitcodeAttr) : StringAttr();
-  if (ownBitcode) {
+  StringRef ownBitcode = own ? bitcodeOf(own) : StringRef();
+  if (!ownBitcode.empty()) {
     bitcode = ownBitcode.str();
     if (failed(checkLayout(bitcode, name, why)))
       return failure();

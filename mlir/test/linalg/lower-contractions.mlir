@@ -1,11 +1,11 @@
 // Unpacked contractions call the matmul library's functions, with the target's microkernel.
 // REQUIRES: ukernels
-// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-contractions{target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file 2>%t.remarks | sed 's/kdl.bitcode = "[^"]*"/BITCODE/' | FileCheck %s
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-contractions{target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file 2>%t.remarks | sed 's/kdl.object = "[^"]*"/OBJECT/' | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARKS --input-file=%t.remarks
 
 // Few rows: B is not packed beforehand. The fill with zeros is dropped.
-// CHECK-DAG: func.func private @kdl_matmul_plain_f32_f32_part({{.*}}) attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
-// CHECK-DAG: func.func private @kdl_uk_mma_f32_f32({{.*}}) attributes {BITCODE, kdl.variant = "avx512"}
+// CHECK-DAG: func.func private @kdl_matmul_plain_f32_f32_part({{.*}}) attributes {kdl.calls = @kdl_uk_mma_f32_f32, OBJECT}
+// CHECK-DAG: func.func private @kdl_uk_mma_f32_f32({{.*}}) attributes {OBJECT, kdl.variant = "avx512"}
 // CHECK-LABEL: func.func @narrow(
 // CHECK-NOT: linalg.fill
 // CHECK: memref.alloc() {alignment = 4096 : i64} : memref<720896xi8>
@@ -92,9 +92,9 @@ func.func @own(%a: memref<4x16xf32>, %b: memref<16x64xf32>, %c: memref<4x64xf32>
 
 // Dynamic sizes: the library decides at run time, for as much as it takes at a time. K = 0 is one iteration, too, which
 // sets the result to zeros; later iterations accumulate. The library gives the size of the packed B, and packing has no parts if it is not wanted.
-// CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_scratch(i32, i32, i32, i32) -> i64 attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
+// CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_scratch(i32, i32, i32, i32) -> i64 attributes {kdl.calls = @kdl_uk_mma_f32_f32, OBJECT}
 // THREADS-DAG: func.func private @kdl_matmul_f32_f32_dynamic_parts(i32, i32, i32) -> i32
-// CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_part({{.*}}) attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
+// CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_part({{.*}}) attributes {kdl.calls = @kdl_uk_mma_f32_f32, OBJECT}
 // CHECK-LABEL: func.func @dynamic(
 // CHECK-SAME: %[[A:[^:]*]]: memref<?x?xf32>, %[[B:[^:]*]]: memref<?x?xf32, strided<[?, ?], offset: ?>>, %[[C:[^:]*]]: memref<?x?xf32>
 // CHECK-NOT: linalg.fill
@@ -293,9 +293,9 @@ func.func @stays(%a2: memref<2x8xf32>, %c1: memref<2xf32>, %a3: memref<2x4x8xf32
 // -----
 
 // A microkernel that takes 16 steps at a time is called in blocks, and has a name of its own.
-// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-contractions{target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -split-input-file 2>/dev/null | sed 's/kdl.bitcode = "[^"]*"/BITCODE/' | FileCheck %s --check-prefix=AMX
-// AMX: func.func private @kdl_matmul_s32_s8_part({{.*}}) attributes {BITCODE, kdl.calls = @kdl_uk_mma_s32_u8s8_blocks}
-// AMX: func.func private @kdl_uk_mma_s32_u8s8_blocks({{.*}}) attributes {BITCODE, kdl.function = "kdl_uk_mma_s32_u8s8", kdl.tiles, kdl.variant = "amx"}
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-contractions{target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -split-input-file 2>/dev/null | sed 's/kdl.object = "[^"]*"/OBJECT/' | FileCheck %s --check-prefix=AMX
+// AMX: func.func private @kdl_matmul_s32_s8_part({{.*}}) attributes {kdl.calls = @kdl_uk_mma_s32_u8s8_blocks, OBJECT}
+// AMX: func.func private @kdl_uk_mma_s32_u8s8_blocks({{.*}}) attributes {kdl.function = "kdl_uk_mma_s32_u8s8", OBJECT, kdl.tiles, kdl.variant = "amx"}
 // AMX-LABEL: func.func @many(
 // AMX: call @kdl_matmul_pack_s32_s8_part(
 // AMX: call @kdl_matmul_s32_s8_part(

@@ -11,8 +11,8 @@
 // RUN: FileCheck %s --check-prefix=LINKED --implicit-check-not=@kdl_uk_mma --input-file=%t.ll
 // RUN: llc -O2 %t.ll -o - | FileCheck %s --check-prefix=CODE
 
-// CHECK-DAG: func.func private @kdl_uk_mma_f32_bf16_tiles({{.*}}kdl.function = "kdl_uk_mma_f32_bf16", kdl.tiles, kdl.variant = "amx"}
-// CHECK-DAG: func.func private @kdl_uk_mma_s32_u8s8_tiles({{.*}}kdl.function = "kdl_uk_mma_s32_u8s8", kdl.tiles, kdl.variant = "amx"}
+// CHECK-DAG: func.func private @kdl_uk_mma_f32_bf16_tiles({{.*}}kdl.function = "kdl_uk_mma_f32_bf16", kdl.object = "amx{{[^"]*}}", kdl.tiles, kdl.variant = "amx"}
+// CHECK-DAG: func.func private @kdl_uk_mma_s32_u8s8_tiles({{.*}}kdl.function = "kdl_uk_mma_s32_u8s8", kdl.object = "amx{{[^"]*}}", kdl.tiles, kdl.variant = "amx"}
 // CHECK-DAG: func.func private @kdl_uk_mma_f32_bf16({{.*}}kdl.variant = "avx512bf16"}
 
 // LINKED: @llvm.global_ctors = {{.*}} { i32 65535, ptr @kdl_request_amx, ptr null }

@@ -4,7 +4,7 @@
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64-v4+avx512_bf16+avx512_vnni})' \
 // RUN:   -o %t.best.mlir
 // RUN: FileCheck %s --check-prefix=BEST --input-file=%t.best.mlir
-// BEST-DAG: func.func private @kdl_uk_mma_f32_bf16(!llvm.ptr, i64, !llvm.ptr, i64, !llvm.ptr, i64, i32, i32, i32, i32) attributes {kdl.bitcode = "BC{{.*}}kdl.variant = "avx512bf16"}
+// BEST-DAG: func.func private @kdl_uk_mma_f32_bf16(!llvm.ptr, i64, !llvm.ptr, i64, !llvm.ptr, i64, i32, i32, i32, i32) attributes {kdl.object = "avx512bf16", kdl.variant = "avx512bf16"}
 // BEST-DAG: func.func private @kdl_uk_mma_s32_u8s8({{.*}}kdl.variant = "avx512vnni"}
 // BEST: func.func @bf16(
 // BEST-NOT: linalg.mmt4d

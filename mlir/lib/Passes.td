@@ -29,6 +29,17 @@ def KdlPackObjects : Pass<"kdl-pack-objects", "::mlir::ModuleOp"> {
   }];
 }
 
+def KdlLinkObjects : Pass<"kdl-link-objects", "::mlir::ModuleOp"> {
+  let summary = "Link the objects of a module into it, for tools that load no plugins";
+  let description = [{
+    Translates the module to LLVM IR, as `kdl-mlir translate` does, and imports the result: a module
+    of the LLVM dialect alone. The objects of its functions are linked into it, microkernels are
+    inlined, and a gpu.binary under `#kdl.runtime_select` is lowered. Stock `mlir-translate` and
+    `mlir-runner` accept such a module. They refuse one that still has objects (`#kdl.object`),
+    whose functions would stay undefined. Run it last.
+  }];
+}
+
 def KdlAttachTargets : Pass<"kdl-attach-targets", "::mlir::ModuleOp"> {
   let summary = "Attach targets of several vendors to every gpu.module, by name";
   let description = [{
@@ -324,7 +335,7 @@ def KdlLowerContractions : Pass<"kdl-lower-contractions", "::mlir::ModuleOp"> {
     functions that implement `<kdl/matmul.h>`, whose rules also choose between the two. For a
     dynamic size the choice happens at run time, in `kdl_matmul_TYPE_dynamic_scratch`, `_parts` and
     `_part`, in loops over as much as these take at a time. A fill with zeros just before is
-    dropped. The callee has its bitcode in `kdl.bitcode`, and `kdl.calls` names the microkernel that
+    dropped. The callee has its object in `kdl.object`, and `kdl.calls` names the microkernel that
     is linked into it: the module's own, else the best of the library for the target. With `threads`
     the product is computed in parts, in an `scf.forall`. If it has few rows and columns and a long
     K, they are parts of K, and a second `scf.forall` adds up their sums; the sizes alone decide.
@@ -349,9 +360,10 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
   let summary = "Lower linalg.mmt4d to loops around a microkernel";
   let description = [{
     `linalg.mmt4d` on memrefs becomes two loops over the outer tiles, which call a microkernel of
-    `<kdl/mma.h>` for the loop over K. The microkernel is bitcode in the attribute `kdl.bitcode` of
-    the callee: a function of the module, else the best of a library for the target, by libkdl's
-    rules. `kdl-mlir translate` and `kdl-mlir run` link and inline it.
+    `<kdl/mma.h>` for the loop over K. The microkernel is an object of the module
+    (`#kdl.object`), which the callee names: the user's for a function of the module, else the best
+    of a library for the target, by libkdl's rules. The translation to LLVM IR links it; `kdl-mlir
+    translate`, `kdl-mlir run` and `kdl-link-objects` inline it.
 
     | operands | K0 | microkernel |
     |---|---|---|

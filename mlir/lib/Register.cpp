@@ -3,6 +3,7 @@
 #include "Dialect.h"
 #include "Passes.h"
 #include "ukernels/Relayout.h"
+#include "ukernels/UkernelLink.h"
 
 #include <mutex>
 
@@ -10,6 +11,7 @@ using namespace mlir;
 
 void kdl::registerDialect(DialectRegistry &registry) {
   registry.insert<KdlDialect>();
+  registerLinkInterface(registry);
   registerRelayoutBufferization(registry);
 }
 

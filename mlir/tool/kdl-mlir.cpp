@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kdl-mlir opt | translate | run: mlir-opt, mlir-translate --mlir-to-llvmir and mlir-runner with
-// the dialect kdl built in. Upstream, the last two load no plugins.
+// the dialect kdl built in, and microkernels inlined. Upstream, the last two load no plugins.
 #include "Passes.h"
 #include "ukernels/UkernelLink.h"
 

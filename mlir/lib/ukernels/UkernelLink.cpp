@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ukernels/UkernelLink.h"
 
-#include "Compat.h"
 #include "ukernels/UkernelObjects.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
+#include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/Target/TargetOptions.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
-
-#include "lib/inspect/ukernel_passes.h"
 
 #include <kdl/ukernel.h>
 
@@ -64,14 +57,6 @@ static void raiseTarget(llvm::Function &function, const llvm::Function &ukernel)
         uniteFeatures(function.getFnAttribute("target-features").getValueAsString(), features));
   if (ukernel.hasFnAttribute("target-cpu"))
     function.addFnAttr(ukernel.getFnAttribute("target-cpu"));
-}
-
-/// LLVM inlines nothing into code for a lesser CPU.
-static void raiseTargetOfCallers(llvm::Function &ukernel) {
-  for (llvm::User *user : ukernel.users()) {
-    if (auto *call = dyn_cast<llvm::CallBase>(user))
-      raiseTarget(*call->getFunction(), ukernel);
-  }
 }
 
 /// Linux lets a process use AMX tiles once it has requested permission. A constructor does so; if
@@ -182,202 +167,203 @@ static void raiseTargetOfMatmulKernels(llvm::Module &module) {
   }
 }
 
-/// Links bitcode that calls microkernels: its constants get their values, and its symbols become
-/// internal. Bitcode that holds several functions is linked once.
-static LogicalResult linkMatmulKernels(LLVM::LLVMFuncOp declaration, StringRef bitcode,
-                                       FlatSymbolRefAttr called, llvm::Module &module) {
-  llvm::Function *known = module.getFunction(declaration.getName());
-  if (!known || !known->isDeclaration())
-    return success();
-  auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
-                                       module.getContext());
-  if (!parsed)
-    return kdl::emitBitcodeError(declaration) << llvm::toString(parsed.takeError());
-  auto ukernel = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(declaration, called);
-  if (!ukernel)
-    return declaration.emitError(kdl::callsAttr) << ": found no function " << called;
-  addSuffix(**parsed, /*defined=*/false, suffixOf(ukernel));
-  SmallVector<std::string> names;
-  for (llvm::GlobalValue &value : (*parsed)->global_values()) {
-    if (!value.isDeclaration() && !value.hasLocalLinkage())
-      names.push_back(value.getName().str());
-  }
-  for (llvm::Function &function : **parsed) {
-    if (!function.isDeclaration())
-      function.addFnAttr(raisedTargetAttr, called.getValue());
-  }
+/// Moves a function's body to a declaration of the same type, which takes its place in the module:
+/// LLVM inlines functions in their order, helpers before their callers.
+static void moveBody(llvm::Function &from, llvm::Function &to) {
+  to.copyAttributesFrom(&from);
+  to.setLinkage(from.getLinkage());
+  to.copyMetadata(&from, /*Offset=*/0);
+  to.splice(to.begin(), &from);
+  for (auto [old, argument] : llvm::zip_equal(from.args(), to.args()))
+    old.replaceAllUsesWith(&argument);
+  from.replaceAllUsesWith(&to);
+  to.removeFromParent();
+  from.getParent()->getFunctionList().insert(from.getIterator(), &to);
+  from.eraseFromParent();
+}
+
+/// Links what the module needs of an object, and makes it internal. A function that the module
+/// declares gets the body: the linker would replace it, and the translation refers to it.
+static LogicalResult linkObject(LLVM::LLVMFuncOp declaration, std::unique_ptr<llvm::Module> object,
+                                llvm::Module &module) {
   if (module.getTargetTriple().empty()) {
-    module.setTargetTriple((*parsed)->getTargetTriple());
-    module.setDataLayout((*parsed)->getDataLayout());
+    module.setTargetTriple(object->getTargetTriple());
+    module.setDataLayout(object->getDataLayout());
   }
-  if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
+  SmallVector<std::pair<llvm::Function *, std::string>> declared;
+  SmallVector<std::string> names;
+  for (llvm::GlobalValue &value : object->global_values()) {
+    if (value.isDeclaration() || value.hasLocalLinkage())
+      continue;
+    auto *function = dyn_cast<llvm::Function>(&value);
+    llvm::Function *known = function ? module.getFunction(function->getName()) : nullptr;
+    if (known && known->isDeclaration()) {
+      if (known->getFunctionType() != function->getFunctionType()) {
+        InFlightDiagnostic error = kdl::emitBitcodeError(declaration);
+        std::string found, expected;
+        llvm::raw_string_ostream(found) << *function->getFunctionType();
+        llvm::raw_string_ostream(expected) << *known->getFunctionType();
+        return error << "'" << known->getName() << "' has the type " << found << ", expected "
+                     << expected;
+      }
+      function->setName(known->getName() + ".body");
+      llvm::Function::Create(function->getFunctionType(), llvm::GlobalValue::ExternalLinkage,
+                             function->getName(), module);
+      declared.push_back({known, function->getName().str()});
+    }
+    names.push_back(value.getName().str());
+  }
+  if (llvm::Linker::linkModules(module, std::move(object), llvm::Linker::LinkOnlyNeeded))
     return kdl::emitBitcodeError(declaration) << "cannot be linked";
   for (const std::string &name : names) {
     llvm::GlobalValue *value = module.getNamedValue(name);
     if (value && !value->isDeclaration())
       makeInternal(*value);
   }
-  if (known = module.getFunction(declaration.getName()); known && !known->isDeclaration())
-    return success();
-  return kdl::emitBitcodeError(declaration) << "found no function of that name in it";
+  for (const auto &[function, name] : declared)
+    moveBody(*module.getFunction(name), *function);
+  return success();
 }
 
-static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, StringRef bitcode,
-                                 llvm::Module &module) {
-  auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
-                                       module.getContext());
-  if (!parsed)
-    return kdl::emitBitcodeError(declaration) << llvm::toString(parsed.takeError());
+/// The object that defines a function. Null after an error.
+static std::unique_ptr<llvm::Module> parseObject(LLVM::LLVMFuncOp declaration,
+                                                 llvm::LLVMContext &context) {
+  StringRef bitcode = kdl::bitcodeOf(declaration);
+  auto parsed =
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()), context);
+  if (parsed)
+    return std::move(*parsed);
+  kdl::emitBitcodeError(declaration) << llvm::toString(parsed.takeError());
+  return nullptr;
+}
+
+/// Links an object that calls microkernels. One that holds several functions is linked once.
+static LogicalResult linkMatmulKernels(LLVM::LLVMFuncOp declaration, FlatSymbolRefAttr called,
+                                       llvm::Module &module) {
+  llvm::Function *known = module.getFunction(declaration.getName());
+  if (!known->isDeclaration())
+    return success();
+  std::unique_ptr<llvm::Module> object = parseObject(declaration, module.getContext());
+  if (!object)
+    return failure();
+  auto ukernel = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(declaration, called);
+  if (!ukernel)
+    return declaration.emitError(kdl::callsAttr) << ": found no function " << called;
+  addSuffix(*object, /*defined=*/false, suffixOf(ukernel));
+  for (llvm::Function &function : *object) {
+    if (!function.isDeclaration())
+      function.addFnAttr(raisedTargetAttr, called.getValue());
+  }
+  if (failed(linkObject(declaration, std::move(object), module)))
+    return failure();
+  if (known->isDeclaration())
+    return kdl::emitBitcodeError(declaration) << "found no function of that name in it";
+  return success();
+}
+
+static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, llvm::Module &module) {
+  std::unique_ptr<llvm::Module> object = parseObject(declaration, module.getContext());
+  if (!object)
+    return failure();
   auto inside = declaration->getAttrOfType<StringAttr>(kdl::functionAttr);
-  llvm::Function *found =
-      (*parsed)->getFunction(inside ? inside.getValue() : declaration.getName());
+  llvm::Function *found = object->getFunction(inside ? inside.getValue() : declaration.getName());
   if (!found || found->isDeclaration())
     return kdl::emitBitcodeError(declaration) << "found no function of that name in it";
   std::string why;
   if (failed(kdl::checkLayout(*found, found->getName(), why)))
     return kdl::emitBitcodeError(declaration) << why;
-  if (module.getTargetTriple().empty()) {
-    module.setTargetTriple((*parsed)->getTargetTriple());
-    module.setDataLayout((*parsed)->getDataLayout());
-  }
-  addSuffix(**parsed, /*defined=*/true, suffixOf(declaration));
+  addSuffix(*object, /*defined=*/true, suffixOf(declaration));
   found->setName(declaration.getName());
-  SmallVector<std::string> names;
-  for (llvm::Function &function : **parsed) {
-    // A static function may have the name of a function of the program.
-    if (!function.isDeclaration()) {
+  for (llvm::Function &function : *object) {
+    if (!function.isDeclaration())
       function.setSection("");
-      if (!function.hasLocalLinkage())
-        names.push_back(function.getName().str());
-    }
   }
   bool needsTiles =
       found->getFnAttribute("target-features").getValueAsString().contains("+amx-tile");
-  markForInlining(**parsed);
-  if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
-    return kdl::emitBitcodeError(declaration) << "cannot be linked";
-  for (const std::string &name : names) {
-    llvm::Function *linked = module.getFunction(name);
-    if (linked && !linked->isDeclaration())
-      makeInternal(*linked);
-  }
-  raiseTargetOfCallers(*module.getFunction(declaration.getName()));
+  markForInlining(*object);
+  if (failed(linkObject(declaration, std::move(object), module)))
+    return failure();
   if (needsTiles)
     emitTilePermissionRequest(module);
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Passes
-//===----------------------------------------------------------------------===//
-
-/// The target machine for the passes; CPU-specific settings are in the functions' attributes. Null
-/// for a target that this LLVM lacks.
-static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const llvm::Module &module) {
-  static const bool initialized = [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    return true;
-  }();
-  (void)initialized;
-  std::string problem;
-  const llvm::Triple &triple = module.getTargetTriple();
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
-  if (!target)
-    return nullptr;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, /*CPU=*/"", /*Features=*/"", llvm::TargetOptions(), llvm::Reloc::PIC_));
+SmallVector<LLVM::LLVMFuncOp> kdl::getUkernels(Operation *module) {
+  return llvm::filter_to_vector(
+      module->getRegion(0).getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) {
+        return function.isExternal() && hasBitcode(function) && !function->hasAttr(callsAttr);
+      });
 }
 
-static LogicalResult runPasses(Operation *op, llvm::Module &module, llvm::TargetMachine *machine,
-                               StringRef text) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  std::unique_ptr<llvm::PassBuilder> builder =
-      kdl::makePassBuilder(module.getContext(), machine, llvm::PipelineTuningOptions());
-  builder->registerModuleAnalyses(modules);
-  builder->registerCGSCCAnalyses(components);
-  builder->registerFunctionAnalyses(functions);
-  builder->registerLoopAnalyses(loops);
-  builder->crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  if (llvm::Error error = builder->parsePassPipeline(passes, text))
-    return op->emitError("LLVM's passes: ") << llvm::toString(std::move(error));
-  passes.run(module, modules);
+void kdl::raiseTargetOfCallers(Operation *op, llvm::Module &module) {
+  for (LLVM::LLVMFuncOp declaration : getUkernels(op)) {
+    llvm::Function *ukernel = module.getFunction(declaration.getName());
+    auto raise = [&](LLVM::LLVMFuncOp caller) {
+      if (llvm::Function *function = caller ? module.getFunction(caller.getName()) : nullptr)
+        raiseTarget(*function, *ukernel);
+    };
+    if (std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(declaration, op)) {
+      for (SymbolTable::SymbolUse use : *uses)
+        raise(use.getUser()->getParentOfType<LLVM::LLVMFuncOp>());
+    }
+    if (op->hasAttr(forTargetAttr)) {
+      for (auto function : op->getRegion(0).getOps<LLVM::LLVMFuncOp>()) {
+        if (!function.isExternal())
+          raise(function);
+      }
+    }
+    for (llvm::User *user : ukernel->users()) {
+      if (auto *call = dyn_cast<llvm::CallBase>(user))
+        raiseTarget(*call->getFunction(), *ukernel);
+    }
+  }
+}
+
+/// Links the objects of a module's declarations. Callers of microkernels come before these.
+static LogicalResult linkObjects(Operation *op, llvm::Module &module) {
+  for (auto function : op->getRegion(0).getOps<LLVM::LLVMFuncOp>()) {
+    auto called = function->getAttrOfType<FlatSymbolRefAttr>(kdl::callsAttr);
+    if (called && function.isExternal() && kdl::hasBitcode(function) &&
+        failed(linkMatmulKernels(function, called, module)))
+      return failure();
+  }
+  for (LLVM::LLVMFuncOp ukernel : kdl::getUkernels(op)) {
+    if (failed(linkUkernel(ukernel, module)))
+      return failure();
+  }
+  raiseTargetOfMatmulKernels(module);
+  kdl::raiseTargetOfCallers(op, module);
   return success();
 }
 
-/// As in kdl-ld.
-static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
-                                       ArrayRef<LLVM::LLVMFuncOp> ukernels) {
-  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module);
-  if (failed(runPasses(op, module, machine.get(), KDL_UKERNEL_INLINE_PASSES)))
-    return failure();
-  for (LLVM::LLVMFuncOp ukernel : ukernels) {
-    if (module.getFunction(ukernel.getName()))
-      return kdl::emitBitcodeError(ukernel)
-             << "was not inlined: it calls itself, or its address is taken";
-  }
-  if (failed(runPasses(op, module, machine.get(), KDL_UKERNEL_OPTIMISE_PASSES)))
-    return failure();
-  for (const llvm::Function &function : module) {
-    if (function.isDeclaration() && function.getName().starts_with("kdl_uk_") &&
-        !function.use_empty())
-      return op->emitError("the microkernel '")
-             << function.getName() << "' is called, and nothing in the module defines it";
-  }
-  return success();
-}
+namespace {
 
-/// gpu-to-llvm leaves these unlowered, and the error would be about the casts around them.
-static LogicalResult refuseBlocking(Operation *op) {
-  return failure(op->walk([](gpu::AsyncOpInterface left) {
-                     if (isa<gpu::LaunchFuncOp>(left))
-                       return WalkResult::advance();
-                     left->emitError("found '")
-                         << left->getName()
-                         << "', expected it lowered: run kdl-async-memory and gpu-to-llvm before";
-                     return WalkResult::interrupt();
-                   }).wasInterrupted());
-}
+/// Links objects when a module is translated: the first declaration with one links all of them, so
+/// that a function is defined before its callers are translated.
+struct LinkInterface : public LLVMTranslationDialectInterface {
+  explicit LinkInterface(Dialect *dialect) : LLVMTranslationDialectInterface(dialect) {}
 
-std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
-                                                         llvm::LLVMContext &context) {
-  if (failed(refuseBlocking(op)))
-    return nullptr;
-  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
-  if (!module)
-    return nullptr;
-  SmallVector<llvm::Function *> own; // compiled for the CPU of its microkernels
-  for (llvm::Function &function : *module) {
-    if (op->hasAttr(forTargetAttr) && !function.isDeclaration())
-      own.push_back(&function);
+  LogicalResult amendOperation(Operation *op, ArrayRef<llvm::Instruction *>,
+                               NamedAttribute attribute,
+                               LLVM::ModuleTranslation &translation) const override {
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    StringRef name = attribute.getName();
+    if (!function || !function.isExternal() ||
+        (name != kdl::objectAttr && name != kdl::bitcodeAttr))
+      return success();
+    if (isa<gpu::GPUModuleOp>(op->getParentOp()))
+      return kdl::emitBitcodeError(op)
+             << "found it in a gpu.module, expected kdl-compile-targets to have linked it";
+    llvm::Function *translated = translation.lookupFunction(function.getName());
+    if (!translated->isDeclaration())
+      return success();
+    return linkObjects(op->getParentOp(), *translation.getLLVMModule());
   }
-  // Callers of microkernels are linked before them.
-  SmallVector<LLVM::LLVMFuncOp> ukernels;
-  for (bool calls : {true, false}) {
-    WalkResult walked = op->walk([&](LLVM::LLVMFuncOp function) {
-      StringRef bitcode = bitcodeOf(function);
-      auto called = function->getAttrOfType<FlatSymbolRefAttr>(callsAttr);
-      if (bitcode.empty() || !function.isExternal() || bool(called) != calls)
-        return WalkResult::advance();
-      if (called)
-        return WalkResult(linkMatmulKernels(function, bitcode, called, *module));
-      ukernels.push_back(function);
-      return WalkResult(linkUkernel(function, bitcode, *module));
-    });
-    if (walked.wasInterrupted())
-      return nullptr;
-  }
-  raiseTargetOfMatmulKernels(*module);
-  for (LLVM::LLVMFuncOp ukernel : ukernels) {
-    for (llvm::Function *function : own)
-      raiseTarget(*function, *module->getFunction(ukernel.getName()));
-  }
-  if (!ukernels.empty() && failed(inlineAndOptimize(op, *module, ukernels)))
-    return nullptr;
-  return module;
+};
+
+} // namespace
+
+void kdl::registerLinkInterface(DialectRegistry &registry) {
+  registry.addExtension(
+      +[](MLIRContext *, KdlDialect *dialect) { dialect->addInterfaces<LinkInterface>(); });
 }

@@ -4,7 +4,7 @@
 
 #include "Attributes.h"
 
-#include "mlir/Support/LLVM.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <memory>
@@ -29,7 +29,17 @@ LogicalResult checkLayout(StringRef bitcode, StringRef name, std::string &why);
 /// Whether bitcode has a function of that name with a body.
 bool definesFunction(StringRef bitcode, StringRef name);
 
-/// Translates a module and inlines the microkernels that it carries. Null after an error.
+/// The declarations of a module whose objects define microkernels.
+SmallVector<LLVM::LLVMFuncOp> getUkernels(Operation *module);
+
+/// Compiles the functions that call microkernels for the CPUs of these, which LLVM would not inline
+/// otherwise; all functions of a module with `kdl.for_target`.
+void raiseTargetOfCallers(Operation *op, llvm::Module &module);
+
+/// Links the objects of a module when it is translated to LLVM IR.
+void registerLinkInterface(DialectRegistry &registry);
+
+/// Translates a module and inlines its microkernels. Null after an error.
 std::unique_ptr<llvm::Module> translateWithUkernels(Operation *module, llvm::LLVMContext &context);
 
 } // namespace mlir::kdl

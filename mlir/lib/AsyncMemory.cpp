@@ -2,9 +2,11 @@
 // kdl-async-memory: MLIR lowers gpu.alloc, dealloc, memcpy and memset only if they are
 // asynchronous, and leaves blocking ones unlowered.
 #include "Passes.h"
+#include "Transforms.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::kdl {
@@ -13,20 +15,12 @@ namespace mlir::kdl {
 } // namespace mlir::kdl
 
 using namespace mlir;
+using namespace mlir::kdl;
 
 namespace {
 
-/// Memory shared with the host is allocated without a stream.
-bool isBlocking(Operation *op) {
-  if (auto alloc = dyn_cast<gpu::AllocOp>(op); alloc && alloc.getHostShared())
-    return false;
-  return isa<gpu::AllocOp, gpu::DeallocOp, gpu::MemcpyOp, gpu::MemsetOp>(op) &&
-         !cast<gpu::AsyncOpInterface>(op).getAsyncToken();
-}
-
 /// The same operation on a new stream, followed by a wait.
-void makeAsync(Operation *op) {
-  OpBuilder builder(op);
+void makeAsync(Operation *op, PatternRewriter &builder) {
   Location loc = op->getLoc();
   auto tokenType = builder.getType<gpu::AsyncTokenType>();
   Value start = gpu::WaitOp::create(builder, loc, tokenType,
@@ -37,7 +31,7 @@ void makeAsync(Operation *op) {
           .Case([&](gpu::AllocOp alloc) {
             auto made = gpu::AllocOp::create(builder, loc, alloc.getType(), tokenType, start,
                                              alloc.getDynamicSizes(), alloc.getSymbolOperands());
-            alloc.getMemref().replaceAllUsesWith(made.getMemref());
+            builder.replaceAllUsesWith(alloc.getMemref(), made.getMemref());
             return made.getAsyncToken();
           })
           .Case([&](gpu::DeallocOp dealloc) {
@@ -55,21 +49,35 @@ void makeAsync(Operation *op) {
                 .getAsyncToken();
           });
   gpu::WaitOp::create(builder, loc, Type(), end);
-  op->erase();
+  builder.eraseOp(op);
 }
+
+template <typename Op> struct MakeAsync : public OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    // Memory shared with the host is allocated without a stream.
+    auto alloc = dyn_cast<gpu::AllocOp>(op.getOperation());
+    if (op.getAsyncToken() || (alloc && alloc.getHostShared()))
+      return rewriter.notifyMatchFailure(op, "does not block");
+    makeAsync(op, rewriter);
+    return success();
+  }
+};
 
 struct AsyncMemory : public kdl::impl::KdlAsyncMemoryBase<AsyncMemory> {
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<Operation *> blocking;
-    getOperation().walk([&](Operation *op) {
-      if (isBlocking(op))
-        blocking.push_back(op);
-    });
-    for (Operation *op : blocking)
-      makeAsync(op);
+    RewritePatternSet patterns(&getContext());
+    populateAsyncMemoryPatterns(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };
 
 } // namespace
+
+void kdl::populateAsyncMemoryPatterns(RewritePatternSet &patterns) {
+  patterns.add<MakeAsync<gpu::AllocOp>, MakeAsync<gpu::DeallocOp>, MakeAsync<gpu::MemcpyOp>,
+               MakeAsync<gpu::MemsetOp>>(patterns.getContext());
+}

@@ -129,7 +129,7 @@ struct AttachTargets : public kdl::impl::KdlAttachTargetsBase<AttachTargets> {
   void runOnOperation() override {
     SmallVector<Attribute> wanted;
     if (optLevel < 0 || optLevel > 3) {
-      getOperation().emitError("kdl-attach-targets: found O=")
+      getOperation()->emitError("kdl-attach-targets: found O=")
           << optLevel.getValue() << ", expected 0 to 3";
       return signalPassFailure();
     }
@@ -137,7 +137,7 @@ struct AttachTargets : public kdl::impl::KdlAttachTargetsBase<AttachTargets> {
       std::string why;
       Attribute target = parseTarget(&getContext(), name, optLevel, why);
       if (!target) {
-        getOperation().emitError("kdl-attach-targets: found target \"")
+        getOperation()->emitError("kdl-attach-targets: found target \"")
             << name << "\"" << why
             << ", expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, "
                "portable, host or host:x86-64-v4";
@@ -146,10 +146,10 @@ struct AttachTargets : public kdl::impl::KdlAttachTargetsBase<AttachTargets> {
       wanted.push_back(target);
     }
     if (wanted.empty()) {
-      getOperation().emitError("kdl-attach-targets: found no targets, expected targets=sm_90,...");
+      getOperation()->emitError("kdl-attach-targets: found no targets, expected targets=sm_90,...");
       return signalPassFailure();
     }
-    getOperation().walk([&](gpu::GPUModuleOp module) {
+    getOperation()->walk([&](gpu::GPUModuleOp module) {
       llvm::SmallSetVector<Attribute, 8> all;
       if (ArrayAttr before = module.getTargetsAttr())
         all.insert_range(before);

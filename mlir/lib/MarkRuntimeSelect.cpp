@@ -44,7 +44,7 @@ struct MarkRuntimeSelect : public kdl::impl::KdlMarkRuntimeSelectBase<MarkRuntim
   }
 
   void runOnOperation() override {
-    WalkResult walked = getOperation().walk([&](gpu::BinaryOp binary) {
+    WalkResult walked = getOperation()->walk([&](gpu::BinaryOp binary) {
       if (!hasDefaultHandler(binary) || binary.getObjects().size() < minObjects)
         return WalkResult::advance();
       binary.setOffloadingHandlerAttr(handler(&getContext()));
@@ -60,7 +60,7 @@ private:
 
 struct PackObjects : public kdl::impl::KdlPackObjectsBase<PackObjects> {
   void runOnOperation() override {
-    WalkResult walked = getOperation().walk([&](gpu::BinaryOp binary) {
+    WalkResult walked = getOperation()->walk([&](gpu::BinaryOp binary) {
       FailureOr<SmallVector<char, 0>> bytes = packObjects(binary);
       if (failed(bytes))
         return WalkResult::interrupt();

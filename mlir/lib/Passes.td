@@ -4,7 +4,10 @@
 
 include "mlir/Pass/PassBase.td"
 
-def KdlMarkRuntimeSelect : Pass<"kdl-mark-runtime-select", "::mlir::ModuleOp"> {
+// Passes that name no operation run on any one, as MLIR's canonicalizer does: on a function, or on a
+// module for all of its functions. The others change symbols of a module.
+
+def KdlMarkRuntimeSelect : Pass<"kdl-mark-runtime-select"> {
   let summary = "Select among the objects of a gpu.binary at run time";
   let description = [{
     Sets the handler of each gpu.binary to `#kdl.runtime_select` if it has at least `min-objects`
@@ -18,7 +21,7 @@ def KdlMarkRuntimeSelect : Pass<"kdl-mark-runtime-select", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::kdl::KdlDialect"];
 }
 
-def KdlPackObjects : Pass<"kdl-pack-objects", "::mlir::ModuleOp"> {
+def KdlPackObjects : Pass<"kdl-pack-objects"> {
   let summary = "Pack all objects of a gpu.binary into one, for tools that load no plugins";
   let description = [{
     Replaces the objects of each gpu.binary by one object, whose bytes are an OffloadBinary of all
@@ -40,7 +43,7 @@ def KdlLinkObjects : Pass<"kdl-link-objects", "::mlir::ModuleOp"> {
   }];
 }
 
-def KdlAttachTargets : Pass<"kdl-attach-targets", "::mlir::ModuleOp"> {
+def KdlAttachTargets : Pass<"kdl-attach-targets"> {
   let summary = "Attach targets of several vendors to every gpu.module, by name";
   let description = [{
     Takes one list instead of an attach pass per vendor. A target is one of
@@ -104,7 +107,7 @@ def KdlHostObject : Pass<"kdl-host-object", "::mlir::ModuleOp"> {
   ];
 }
 
-def KdlAsyncMemory : Pass<"kdl-async-memory", "::mlir::ModuleOp"> {
+def KdlAsyncMemory : Pass<"kdl-async-memory"> {
   let summary = "Make blocking gpu.alloc, dealloc, memcpy and memset asynchronous, and wait";
   let description = [{
     MLIR's `gpu-to-llvm` lowers these operations only if they are `async`, and leaves others
@@ -205,7 +208,7 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def KdlMarkManualDeallocation : Pass<"kdl-mark-manual-deallocation", "::mlir::ModuleOp"> {
+def KdlMarkManualDeallocation : Pass<"kdl-mark-manual-deallocation"> {
   let summary = "Mark the memory that a module frees itself, before bufferization";
   let description = [{
     `kdl-deallocate-buffers` does not change functions without tensors. In a function with tensors,
@@ -213,7 +216,7 @@ def KdlMarkManualDeallocation : Pass<"kdl-mark-manual-deallocation", "::mlir::Mo
   }];
 }
 
-def KdlLowerExpandShapes : Pass<"kdl-lower-expand-shapes", "::mlir::ModuleOp"> {
+def KdlLowerExpandShapes : Pass<"kdl-lower-expand-shapes"> {
   let summary = "Lower memref.expand_shape with two dynamic sizes in a group to casts";
   let description = [{
     Uses the sizes that the operation names. MLIR's `expand-strided-metadata` crashes on such
@@ -222,7 +225,7 @@ def KdlLowerExpandShapes : Pass<"kdl-lower-expand-shapes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def KdlDeallocateBuffers : Pass<"kdl-deallocate-buffers", "::mlir::ModuleOp"> {
+def KdlDeallocateBuffers : Pass<"kdl-deallocate-buffers"> {
   let summary = "Free the buffers that bufferization created";
   let description = [{
     Runs MLIR's ownership-based deallocation on functions in which `kdl-mark-manual-deallocation`
@@ -232,7 +235,7 @@ def KdlDeallocateBuffers : Pass<"kdl-deallocate-buffers", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
-def KdlApproximateMath : Pass<"kdl-approximate-math", "::mlir::ModuleOp"> {
+def KdlApproximateMath : Pass<"kdl-approximate-math"> {
   let summary = "Approximate exp, tanh and erf of f32 by polynomials, and let sums be reordered";
   let description = [{
     LLVM vectorises the polynomials, while it would call the C library for the functions. Results
@@ -243,7 +246,7 @@ def KdlApproximateMath : Pass<"kdl-approximate-math", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
-def KdlLowerMinMax : Pass<"kdl-lower-min-max", "::mlir::ModuleOp"> {
+def KdlLowerMinMax : Pass<"kdl-lower-min-max"> {
   let summary = "Lower arith.maximumf and minimumf of f32 and f64 to LLVM intrinsics";
   let description = [{
     LLVM vectorises a loop over `llvm.intr.maximum`, but not over the comparisons and NaN handling
@@ -252,7 +255,7 @@ def KdlLowerMinMax : Pass<"kdl-lower-min-max", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
-def KdlHoistAllocas : Pass<"kdl-hoist-allocas", "::mlir::ModuleOp"> {
+def KdlHoistAllocas : Pass<"kdl-hoist-allocas"> {
   let summary = "Move stack allocations out of loops";
   let description = [{
     Moves a `memref.alloca` of static size from loops and branches of scf to the start of its
@@ -262,7 +265,7 @@ def KdlHoistAllocas : Pass<"kdl-hoist-allocas", "::mlir::ModuleOp"> {
   }];
 }
 
-def KdlFuseForalls : Pass<"kdl-fuse-foralls", "::mlir::ModuleOp"> {
+def KdlFuseForalls : Pass<"kdl-fuse-foralls"> {
   let summary = "Fuse independent scf.forall loops over the same number of blocks";
   let description = [{
     Fuses loops on tensors in the same block that do not depend on each other: the products of one
@@ -272,7 +275,7 @@ def KdlFuseForalls : Pass<"kdl-fuse-foralls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def KdlCloneFills : Pass<"kdl-clone-fills", "::mlir::ModuleOp"> {
+def KdlCloneFills : Pass<"kdl-clone-fills"> {
   let summary = "Clone linalg.fill for each of its users";
   let description = [{
     `cse` merges equal fills, and bufferization then creates one buffer and copies of it. A fill
@@ -282,7 +285,7 @@ def KdlCloneFills : Pass<"kdl-clone-fills", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def KdlDistributeLoops : Pass<"kdl-distribute-loops", "::mlir::ModuleOp"> {
+def KdlDistributeLoops : Pass<"kdl-distribute-loops"> {
   let summary = "Divide linalg operations among threads along their outermost loops";
   let description = [{
     For operations on memrefs outside of `scf.forall`, and for `memref.copy`: the outermost loops

@@ -11,34 +11,14 @@ using namespace mlir::kdl;
 
 namespace {
 
-struct LowerToBinaryOptions : public PassPipelineOptions<LowerToBinaryOptions> {
-  ListOption<std::string> targets{*this, "targets",
-                                  llvm::cl::desc("targets, as for kdl-attach-targets")};
-  Option<int> optLevel{*this, "O", llvm::cl::desc("optimization level, 0 to 3"), llvm::cl::init(3)};
-  Option<std::string> policy{*this, "policy", llvm::cl::desc("best, first, capability or adaptive"),
-                             llvm::cl::init("best")};
-  Option<std::string> fallback{
-      *this, "fallback",
-      llvm::cl::desc("error or host; host where a target is one and nothing is said"),
-      llvm::cl::init("")};
-  Option<std::string> linker{*this, "linker", llvm::cl::desc("ld.lld"), llvm::cl::init("")};
-  Option<std::string> cudaToolkit{*this, "cuda-toolkit", llvm::cl::desc("folder with bin/ptxas"),
-                                  llvm::cl::init("")};
-  Option<std::string> rocmBitcode{*this, "rocm-bitcode", llvm::cl::desc("folder with ockl.bc"),
-                                  llvm::cl::init("")};
-  Option<bool> ptx{*this, "ptx", llvm::cl::desc("leave code for NVIDIA as PTX"),
-                   llvm::cl::init(false)};
-  Option<bool> barePointers{
-      *this, "bare-pointers",
-      llvm::cl::desc("pass memrefs of static shape to kernels as one pointer each"),
-      llvm::cl::init(false)};
-};
-
 bool isHost(const std::string &target) {
   return target == "host" || target == "portable" || StringRef(target).starts_with("host:");
 }
 
-void buildLowerToBinary(OpPassManager &passes, const LowerToBinaryOptions &options) {
+} // namespace
+
+void kdl::buildLowerToBinaryPipeline(OpPassManager &passes,
+                                     const LowerToBinaryPipelineOptions &options) {
   KdlAttachTargetsOptions attach;
   llvm::append_range(attach.targets, options.targets);
   attach.optLevel = options.optLevel;
@@ -72,11 +52,10 @@ void buildLowerToBinary(OpPassManager &passes, const LowerToBinaryOptions &optio
   passes.addPass(createKdlDeferWaits());
 }
 
-} // namespace
-
 void kdl::registerPipelines() {
-  PassPipelineRegistration<LowerToBinaryOptions>("kdl-lower-to-binary",
-                                                 "Compiles gpu.modules for several targets, keeps "
-                                                 "all of the objects, and lowers the host code",
-                                                 buildLowerToBinary);
+  PassPipelineRegistration<LowerToBinaryPipelineOptions>(
+      "kdl-lower-to-binary",
+      "Compiles gpu.modules for several targets, keeps "
+      "all of the objects, and lowers the host code",
+      buildLowerToBinaryPipeline);
 }

@@ -2,6 +2,7 @@
 // Which functions free their memory themselves: those on tensors leave it to MLIR's deallocation,
 // the others do not.
 #include "Attributes.h"
+#include "HostFunctions.h"
 #include "Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -41,7 +42,7 @@ struct MarkManualDeallocation
 
   void runOnOperation() override {
     auto unit = UnitAttr::get(&getContext());
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (func::FuncOp function : getHostFunctions(getOperation())) {
       if (function.isDeclaration())
         continue;
       if (!hasTensors(function)) {
@@ -67,7 +68,7 @@ struct DeallocateBuffers : public kdl::impl::KdlDeallocateBuffersBase<Deallocate
 
   void runOnOperation() override {
     SymbolTableCollection symbols;
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (func::FuncOp function : getHostFunctions(getOperation())) {
       bool byHand = function->removeAttr(manualDeallocationAttr) != nullptr;
       if (function.isDeclaration())
         continue;

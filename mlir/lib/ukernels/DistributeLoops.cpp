@@ -2,6 +2,7 @@
 // kdl-distribute-loops: divides the remaining linalg operations on memrefs among threads, along
 // their outermost loops. Consecutive operations over the same rows are divided together, with one
 // join of threads.
+#include "HostFunctions.h"
 #include "Passes.h"
 #include "ukernels/Contraction.h"
 #include "ukernels/MemoryUse.h"
@@ -432,7 +433,7 @@ struct DistributeLoops : public kdl::impl::KdlDistributeLoopsBase<DistributeLoop
   using Base::Base;
 
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (func::FuncOp function : getHostFunctions(getOperation())) {
       std::vector<Group> groups;
       function.walk<WalkOrder::PreOrder>([&](Operation *op) {
         if (!isa<func::FuncOp, scf::ForOp, scf::IfOp, scf::WhileOp>(op))

@@ -56,7 +56,7 @@ struct FuseForalls : public kdl::impl::KdlFuseForallsBase<FuseForalls> {
 
   void runOnOperation() override {
     SmallVector<Block *> blocks;
-    getOperation().walk([&](scf::ForallOp op) {
+    getOperation()->walk([&](scf::ForallOp op) {
       if (!op->getParentOfType<scf::ForallOp>() && !llvm::is_contained(blocks, op->getBlock()))
         blocks.push_back(op->getBlock());
     });

@@ -21,7 +21,7 @@ struct HoistAllocas : public kdl::impl::KdlHoistAllocasBase<HoistAllocas> {
 
   void runOnOperation() override {
     SmallVector<memref::AllocaOp> found;
-    getOperation().walk([&](memref::AllocaOp op) {
+    getOperation()->walk([&](memref::AllocaOp op) {
       if (op->getNumOperands() == 0 && isBelowLoopsAlone(op))
         found.push_back(op);
     });

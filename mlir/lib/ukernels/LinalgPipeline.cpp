@@ -3,6 +3,7 @@
 #include "Passes.h"
 #include "ukernels/GpuContractions.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -11,39 +12,13 @@ using namespace mlir::kdl;
 
 namespace {
 
-struct LowerLinalgOptions : public PassPipelineOptions<LowerLinalgOptions> {
-  Option<std::string> target{*this, "target",
-                             llvm::cl::desc("the CPU, as for kdl-data-tile; or GPUs, as "
-                                            "for kdl-lower-mmt4d-to-ukernels"),
-                             llvm::cl::init("")};
-  Option<std::string> library{*this, "library", llvm::cl::desc("a library of microkernels"),
-                              llvm::cl::init("")};
-  Option<bool> noSilentFallback{
-      *this, "no-silent-fallback",
-      llvm::cl::desc("a product of matrices without a microkernel is an error"),
-      llvm::cl::init(false)};
-  Option<bool> leavePlain{
-      *this, "leave-plain",
-      llvm::cl::desc("products that tiles would not make faster are the matmul library's"),
-      llvm::cl::init(true)};
-  Option<bool> approximateMath{
-      *this, "approximate-math",
-      llvm::cl::desc("exp, tanh and erf of f32 are polynomials, which LLVM makes vectors of"),
-      llvm::cl::init(false)};
-  Option<bool> threads{*this, "threads",
-                       llvm::cl::desc("products and other large operations run on the threads of "
-                                      "libkdl's host device; the program is linked with "
-                                      "libkdl_mlir_runtime"),
-                       llvm::cl::init(false)};
-};
-
 void addPipelineText(OpPassManager &passes, StringRef text) {
   if (failed(parsePassPipeline(text, passes)))
     llvm::report_fatal_error("kdl-lower-linalg: MLIR's own passes are not registered");
 }
 
 /// Tiles that fit a CPU's microkernels; GPUs' kernels have their own.
-void addTiling(OpPassManager &passes, const LowerLinalgOptions &options) {
+void addTiling(OpPassManager &passes, const LowerLinalgPipelineOptions &options) {
   KdlDataTileOptions tile;
   tile.target = options.target;
   tile.library = options.library;
@@ -59,15 +34,18 @@ void addTiling(OpPassManager &passes, const LowerLinalgOptions &options) {
   addPipelineText(passes, "canonicalize,cse");
 }
 
-void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) {
+} // namespace
+
+void kdl::buildLowerLinalgPipeline(OpPassManager &passes,
+                                   const LowerLinalgPipelineOptions &options) {
   bool onGpu = hasGpuTarget(options.target);
-  passes.addPass(createKdlMarkManualDeallocation());
+  passes.addNestedPass<func::FuncOp>(createKdlMarkManualDeallocation());
   addPipelineText(passes, "canonicalize,cse");
   if (!onGpu)
     addTiling(passes, options);
   if (options.threads)
-    passes.addPass(createKdlFuseForalls());
-  passes.addPass(createKdlCloneFills());
+    passes.addNestedPass<func::FuncOp>(createKdlFuseForalls());
+  passes.addNestedPass<func::FuncOp>(createKdlCloneFills());
   // Hoists the accumulators of a tile out of loops, onto the stack.
   addPipelineText(passes, "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
                           "one-shot-bufferize{bufferize-function-boundaries=1 "
@@ -79,7 +57,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   addPipelineText(passes, "canonicalize,buffer-deallocation-simplification,"
                           "bufferization-lower-deallocations,cse,canonicalize,"
                           "convert-bufferization-to-memref,canonicalize,cse");
-  passes.addPass(createKdlLowerExpandShapes());
+  passes.addNestedPass<func::FuncOp>(createKdlLowerExpandShapes());
   if (options.leavePlain && !onGpu) {
     KdlLowerContractionsOptions products;
     products.target = options.target;
@@ -88,7 +66,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
     passes.addPass(createKdlLowerContractions(products));
   }
   if (options.threads)
-    passes.addPass(createKdlDistributeLoops());
+    passes.addNestedPass<func::FuncOp>(createKdlDistributeLoops());
   KdlLowerMmt4dToUkernelsOptions lower;
   lower.target = options.target;
   lower.library = options.library;
@@ -100,7 +78,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   addPipelineText(passes, "func.func(convert-linalg-to-loops)");
   if (options.threads)
     passes.addPass(createKdlOutlineParallel());
-  passes.addPass(createKdlHoistAllocas());
+  passes.addNestedPass<func::FuncOp>(createKdlHoistAllocas());
   passes.addPass(createKdlLowerMinMax());
   addPipelineText(passes, "func.func(scf-forall-to-for),convert-vector-to-scf,arith-expand,"
                           "convert-scf-to-cf,expand-strided-metadata,lower-affine");
@@ -114,11 +92,9 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
     passes.addPass(createKdlDeferWaits());
 }
 
-} // namespace
-
 void kdl::registerLinalgPipeline() {
-  PassPipelineRegistration<LowerLinalgOptions>(
+  PassPipelineRegistration<LowerLinalgPipelineOptions>(
       "kdl-lower-linalg",
       "Lowers linalg on tensors, with microkernels for products of matrices, to the LLVM dialect",
-      buildLowerLinalg);
+      buildLowerLinalgPipeline);
 }

@@ -5,6 +5,7 @@
 #include "ukernels/UkernelObjects.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -61,6 +62,8 @@ constexpr Discardable discardables[] = {
     {parallelBodyAttr, isOp<FunctionOpInterface>, function, isAttr<FlatSymbolRefAttr>, symbol},
     {manualDeallocationAttr, isOp<FunctionOpInterface>, function, isAttr<UnitAttr>, unit},
     {noUkernelAttr, isAny, "an operation", isAttr<UnitAttr>, unit},
+    {vectorBytesAttr, isOp<linalg::LinalgOp>, "an operation of linalg", isAttr<IntegerAttr>,
+     "a number"},
     {deferredAttr, isOp<gpu::LaunchFuncOp>, "a gpu.launch_func", isAttr<UnitAttr>, unit},
 };
 

@@ -156,7 +156,10 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     | i8, i8 to i32, signed or not | 4 | the left operand becomes unsigned, the right one signed; the initial accumulators correct for that and for zero points |
 
     The last two have operand types that `linalg.mmt4d` does not support, and become a
-    `linalg.generic` with its loops. Constant operands are packed, and their columns summed, at
+    `linalg.generic` with its loops. Other types, whose operands are extended to that of the
+    accumulator, have no microkernel: they get K0 = 1, tiles that fit in the registers of the target,
+    the attribute `kdl.vector_bytes`, for which `kdl-lower-mmt4d-to-ukernels` creates vector code, and
+    a remark. Constant operands are packed, and their columns summed, at
     compile time. An unsupported contraction stays unchanged, with a remark that gives the reason,
     or an error with `no-silent-fallback`.
 
@@ -374,6 +377,9 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
     | i8, i8 to i32 | 4 | `kdl_uk_mma_s32_u8s8`, with a correction for its unsigned operand |
     | f32, f32 to f32 | 1 | `kdl_uk_mma_f32_f32` |
     | f16, f16 to f32 | 1 | `kdl_uk_mma_f32_f16`, with the left operand converted to f32 first |
+
+    An operation with `kdl.vector_bytes`, as `kdl-data-tile` creates it for other types, becomes loops
+    of vector code instead.
 
     If a `linalg.fill` or another elementwise operation just before initialises the accumulator of a
     single tile, it becomes one store per vector, which LLVM keeps in registers.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ukernels/Contraction.h"
 
+#include "Attributes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -78,6 +80,14 @@ std::optional<Mmt4d> kdl::matchMmt4d(linalg::LinalgOp op) {
     return std::nullopt;
   Type lhs = elementOf(op->getOperand(0)), rhs = elementOf(op->getOperand(1)),
        acc = elementOf(op->getOperand(2));
+  if (auto bytes = op->getAttrOfType<IntegerAttr>(vectorBytesAttr)) {
+    std::optional<ContractionBody> body = matchContractionBody(op);
+    bool hasBatch = rankOf(op->getOperand(2)) == 5;
+    if (!body || op.getIndexingMapsArray() != mmt4dMaps(op.getContext(), hasBatch, false))
+      return std::nullopt;
+    return Mmt4d{UkernelKind{"", 1, LhsForm::Unchanged}, hasBatch, /*inStepBlocks=*/false, *body,
+                 bytes.getInt()};
+  }
   if (isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation())) {
     std::optional<UkernelKind> kind = getUkernelKind(lhs, rhs, acc);
     bool hasBatch = isa<linalg::BatchMmt4DOp>(op.getOperation());
@@ -103,7 +113,7 @@ std::optional<Mmt4d> kdl::matchMmt4d(linalg::LinalgOp op) {
 }
 
 linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs, Value rhs,
-                                  Value acc) {
+                                  Value acc, ContractionBody body) {
   bool hasBatch = rankOf(acc) == 5, inStepBlocks = !hasBatch && rankOf(lhs) == 5;
   Type type = acc.getType();
   if (!inStepBlocks && elementOf(lhs) == elementOf(rhs) && isa<FloatType>(elementOf(lhs))) {
@@ -122,7 +132,7 @@ linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs,
   auto made = linalg::GenericOp::create(
       builder, where, type, ValueRange{lhs, rhs}, acc,
       mmt4dMaps(builder.getContext(), hasBatch, inStepBlocks), loops,
-      [](OpBuilder &inner, Location at, ValueRange arguments) {
+      [body](OpBuilder &inner, Location at, ValueRange arguments) {
         Value a = arguments[0], b = arguments[1], sum = arguments[2];
         Type result = sum.getType();
         if (isa<FloatType>(result)) {
@@ -133,8 +143,13 @@ linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs,
           Value product = arith::MulFOp::create(inner, at, wide(a), wide(b));
           sum = arith::AddFOp::create(inner, at, sum, product);
         } else {
-          Value left = arith::ExtUIOp::create(inner, at, result, a);
-          Value right = arith::ExtSIOp::create(inner, at, result, b);
+          auto wide = [&](Value value, bool isUnsigned) -> Value {
+            if (value.getType() == result)
+              return value;
+            return isUnsigned ? Value(arith::ExtUIOp::create(inner, at, result, value))
+                              : Value(arith::ExtSIOp::create(inner, at, result, value));
+          };
+          Value left = wide(a, body.lhsUnsigned), right = wide(b, body.rhsUnsigned);
           Value product = arith::MulIOp::create(inner, at, left, right);
           sum = arith::AddIOp::create(inner, at, sum, product);
         }

@@ -23,12 +23,15 @@ std::optional<ContractionBody> matchContractionBody(linalg::LinalgOp op);
 struct Mmt4d {
   UkernelKind kind;
   bool hasBatch, inStepBlocks;
+  ContractionBody body = {}; // without a microkernel
+  int64_t vectorBytes = 0;
 };
 std::optional<Mmt4d> matchMmt4d(linalg::LinalgOp op);
 
 /// Creates an operation that matchMmt4d accepts, for operands in the microkernel's form. Their
-/// ranks imply a batch and step blocks.
-linalg::LinalgOp createMmt4d(OpBuilder &builder, Location where, Value lhs, Value rhs, Value acc);
+/// ranks imply a batch and step blocks. By default, bytes are those of a microkernel.
+linalg::LinalgOp createMmt4d(OpBuilder &builder, Location where, Value lhs, Value rhs, Value acc,
+                             ContractionBody body = {/*lhsUnsigned=*/true});
 
 } // namespace mlir::kdl
 

@@ -9,6 +9,7 @@
 #include "ukernels/PackedConstants.h"
 #include "ukernels/PropagateTiles.h"
 #include "ukernels/UkernelLink.h"
+#include "ukernels/VectorTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -165,8 +166,9 @@ int64_t columnsOf(int64_t columns, int64_t most) {
 /// Builds pack, mmt4d and unpack in place of an operation.
 class Tiling {
 public:
-  Tiling(OpBuilder &builder, Location where, Product product, UkernelKind kind, UkernelTile tile)
-      : builder(builder), where(where), product(product), kind(kind),
+  Tiling(OpBuilder &builder, Location where, Product product, UkernelKind kind, UkernelTile tile,
+         int64_t vectorBytes)
+      : builder(builder), where(where), product(product), kind(kind), vectorBytes(vectorBytes),
         m0(rowsOf(sizeOf(product.lhs, product.lhs.first), tile.rows)),
         n0(columnsOf(sizeOf(product.rhs, product.rhs.first), tile.columns)) {}
 
@@ -198,6 +200,7 @@ private:
   Location where;
   Product product;
   UkernelKind kind;
+  int64_t vectorBytes; // without a microkernel
   int64_t m0, n0;
 };
 
@@ -436,7 +439,13 @@ Value Tiling::build() {
     product.lhs.value = widen(product.lhs.value);
   Value lhs = pack(product.lhs, m0, kind.k0, static_cast<uint8_t>(isInteger() ? lhsShift() : 0));
   Value rhs = pack(product.rhs, n0, kind.k0, static_cast<uint8_t>(isInteger() ? rhsShift() : 0));
-  Value sum = createMmt4d(builder, where, lhs, rhs, start(rhs))->getResult(0);
+  ContractionBody body{/*lhsUnsigned=*/true};
+  if (vectorBytes)
+    body = {product.lhs.isUnsigned, product.rhs.isUnsigned};
+  linalg::LinalgOp tiled = createMmt4d(builder, where, lhs, rhs, start(rhs), body);
+  if (vectorBytes)
+    tiled->setAttr(vectorBytesAttr, builder.getI64IntegerAttr(vectorBytes));
+  Value sum = tiled->getResult(0);
   const Matrix &out = product.out;
   SmallVector<int64_t> outer, inner{out.first, out.second};
   if (out.batch)
@@ -547,7 +556,8 @@ private:
     SmallVector<linalg::LinalgOp> products;
     getOperation().walk([&](linalg::LinalgOp op) {
       std::optional<Mmt4d> found = matchMmt4d(op);
-      if (found && !takesTiles(getOperation(), found->kind.ukernel, source()))
+      if (found && !found->vectorBytes &&
+          !takesTiles(getOperation(), found->kind.ukernel, source()))
         products.push_back(op);
     });
     for (linalg::LinalgOp op : products)
@@ -582,20 +592,36 @@ private:
     };
     Type lhs = elementOf(0), rhs = elementOf(1), out = elementOf(op->getNumOperands() - 1);
     std::optional<UkernelKind> kind = getUkernelKind(lhs, rhs, out);
-    if (!kind) {
+    FailureOr<UkernelTile> tile = failure();
+    int64_t vectorBytes = 0;
+    if (kind) {
+      tile = findTile(getOperation(), kind->ukernel, source(), why);
+      if (failed(tile)) {
+        hasInvalidModuleUkernel = isBroughtByModule(getOperation(), kind->ukernel);
+        return failure();
+      }
+    } else {
+      std::string noVectors;
       llvm::raw_string_ostream(why) << "found " << lhs << " and " << rhs << " to " << out
                                     << ", expected bf16, f16 or f32 to f32, or i8 to i32";
-      return failure();
-    }
-    FailureOr<UkernelTile> tile = findTile(getOperation(), kind->ukernel, source(), why);
-    if (failed(tile)) {
-      hasInvalidModuleUkernel = isBroughtByModule(getOperation(), kind->ukernel);
-      return failure();
+      FailureOr<VectorTile> vectors = failure();
+      if (!noSilentFallback && !isQuantized(op))
+        vectors = findVectorTile(lhs, rhs, out, source(), noVectors);
+      if (failed(vectors))
+        return failure();
+      kind = UkernelKind{"", 1, LhsForm::Unchanged};
+      tile = vectors->tile;
+      vectorBytes = vectors->vectorBytes;
     }
     OpBuilder builder(op);
-    FailureOr<Product> product = Matcher(builder, op, why).match();
-    if (failed(product))
+    std::string noProduct;
+    FailureOr<Product> product = Matcher(builder, op, noProduct).match();
+    if (failed(product)) {
+      why = noProduct;
       return failure();
+    }
+    if (vectorBytes)
+      op.emitRemark("has no microkernel, and becomes vector code: ") << why;
     // Few columns fill little of a vector: transposes the product, so that they are rows.
     int64_t m = sizeOf(product->lhs, product->lhs.first);
     int64_t n = sizeOf(product->rhs, product->rhs.first);
@@ -603,7 +629,7 @@ private:
       std::swap(product->lhs, product->rhs);
       std::swap(product->out.first, product->out.second);
     }
-    Value result = Tiling(builder, op.getLoc(), *product, *kind, *tile).build();
+    Value result = Tiling(builder, op.getLoc(), *product, *kind, *tile, vectorBytes).build();
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
     return success();

@@ -7,6 +7,7 @@
 #include "ukernels/GpuUkernels.h"
 #include "ukernels/UkernelLink.h"
 #include "ukernels/UkernelObjects.h"
+#include "ukernels/VectorTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,9 +37,10 @@ class Lowering {
 public:
   Lowering(OpBuilder &builder, Location where, ArrayRef<Value> operands, const Mmt4d &found,
            func::FuncOp ukernel)
-      : kind(found.kind), ukernel(ukernel), builder(builder), where(where), lhs(operands[0]),
-        rhs(operands[1]), acc(operands[2]), m0(shape(lhs, 2)),
-        n0(shape(rhs, found.inStepBlocks ? 3 : 2)), lot(found.inStepBlocks ? shape(lhs, 3) : 1) {}
+      : kind(found.kind), body(found.body), vectorBytes(found.vectorBytes), ukernel(ukernel),
+        builder(builder), where(where), lhs(operands[0]), rhs(operands[1]), acc(operands[2]),
+        m0(shape(lhs, 2)), n0(shape(rhs, found.inStepBlocks ? 3 : 2)),
+        lot(found.inStepBlocks ? shape(lhs, 3) : 1) {}
 
   void lower(bool withTiles);
 
@@ -72,6 +74,8 @@ private:
                 int64_t rows);
 
   UkernelKind kind;
+  ContractionBody body;
+  int64_t vectorBytes;
   func::FuncOp ukernel;
   OpBuilder &builder;
   Location where;
@@ -270,6 +274,14 @@ Value Lowering::packRest() {
 void Lowering::multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
                         int64_t rows) {
   Value panel = add(rightBegin, mul(n, rightPanel));
+  if (vectorBytes) {
+    auto operand = [](Value memref, Value pointer, Value offset) {
+      return VectorOperand{pointer, offset, cast<MemRefType>(memref.getType()).getElementType()};
+    };
+    return buildVectorProduct(builder, where, operand(lhs, left, leftOffset),
+                              operand(rhs, right, panel), operand(acc, result, resultOffset), k1,
+                              {rows, n0}, body, vectorBytes);
+  }
   if (!rest) {
     call({left, right, result}, {leftOffset, panel, resultOffset}, k1, rows, lot);
     return;
@@ -350,6 +362,8 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
       else if (found && hasGpuTarget(target))
         why = "found tiles for a CPU, expected a product that is not tiled: the kernels of GPUs do "
               "that themselves";
+      else if (found && found->vectorBytes)
+        ukernel = getFeatures(why);
       else if (found)
         ukernel = getUkernel(found->kind, fitsTiles(op, *found), why);
       bool isBrought =
@@ -374,6 +388,12 @@ private:
   static bool fitsTiles(linalg::LinalgOp op, const Mmt4d &found);
   static void lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel);
   func::FuncOp getUkernel(UkernelKind kind, bool mayTakeTiles, std::string &why);
+
+  /// Code in vectors is compiled for the CPU of the microkernel for f32, which it does not call.
+  func::FuncOp getFeatures(std::string &why) {
+    Type f32 = Float32Type::get(&getContext());
+    return getUkernel(*getUkernelKind(f32, f32, f32), /*mayTakeTiles=*/false, why);
+  }
 
   llvm::SmallPtrSet<Operation *, 4> declared;
 };

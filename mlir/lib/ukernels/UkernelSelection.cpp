@@ -301,6 +301,8 @@ static std::optional<uint64_t> constantOf(const llvm::Function *function) {
 }
 
 bool kdl::takesTiles(ModuleOp module, StringRef name, const UkernelSource &source) {
+  if (name.empty())
+    return false;
   if (auto own = module.lookupSymbol<func::FuncOp>(name))
     return own->hasAttr(tilesAttr);
   std::string why;
@@ -316,7 +318,7 @@ bool kdl::isBroughtByModule(ModuleOp module, StringRef name) {
 FailureOr<UkernelTile> kdl::findTile(ModuleOp module, StringRef name, const UkernelSource &source,
                                      std::string &why) {
   std::string bitcode;
-  auto own = module.lookupSymbol<func::FuncOp>(name);
+  auto own = module ? module.lookupSymbol<func::FuncOp>(name) : nullptr;
   StringRef ownBitcode = own ? bitcodeOf(own) : StringRef();
   if (!ownBitcode.empty()) {
     bitcode = ownBitcode.str();
@@ -326,7 +328,8 @@ FailureOr<UkernelTile> kdl::findTile(ModuleOp module, StringRef name, const Uker
     why = ("found a function " + name + " without " + bitcodeAttr).str();
     return failure();
   } else {
-    FailureOr<UkernelVariant> variant = findVariant(name, source, /*mayTakeTiles=*/true, why);
+    FailureOr<UkernelVariant> variant =
+        findVariant(name, source, /*mayTakeTiles=*/bool(module), why);
     if (failed(variant))
       return failure();
     bitcode = std::move(variant->bitcode);

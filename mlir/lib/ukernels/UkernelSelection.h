@@ -29,7 +29,7 @@ enum class LhsForm {
 };
 
 struct UkernelKind {
-  StringLiteral ukernel;
+  StringLiteral ukernel; // empty: none, and code in vectors instead
   int64_t k0;
   LhsForm left;
 };
@@ -93,7 +93,8 @@ bool takesTiles(ModuleOp module, StringRef name, const UkernelSource &source);
 /// Whether the module has that microkernel, as a function with bitcode.
 bool isBroughtByModule(ModuleOp module, StringRef name);
 
-/// The tile of the microkernel that will be linked: the module's own, or that of findVariant.
+/// The tile of the microkernel that will be linked: the module's own, or that of findVariant; for a
+/// null module the library's that takes no tiles.
 FailureOr<UkernelTile> findTile(ModuleOp module, StringRef name, const UkernelSource &source,
                                 std::string &why);
 

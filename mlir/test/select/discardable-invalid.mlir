@@ -126,3 +126,8 @@ module attributes {kdl.objects = [#kdl.object<"a", dense<[66, 67]> : tensor<2xi8
 
 // expected-error@+1 {{kdl.object: found 3 : i32, expected a name, or a list of names}}
 func.func private @number() attributes {kdl.object = 3 : i32}
+
+// -----
+
+// expected-error@+1 {{kdl.vector_bytes: found it on 'func.func', expected it on an operation of linalg}}
+func.func private @vectors() attributes {kdl.vector_bytes = 64 : i64}

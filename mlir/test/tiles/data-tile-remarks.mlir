@@ -1,26 +1,38 @@
-// Operations that are not contractions of two matrices, or have no microkernel, stay unchanged. A contraction gets a remark with the reason.
+// Operations that are not contractions of two matrices stay unchanged, and those of types without a microkernel become vector code. A contraction
+// gets a remark with the reason.
 // REQUIRES: ukernels
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4})' | FileCheck %s
 // RUN: not mlir-opt %s -split-input-file --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4 no-silent-fallback=true})' 2>&1 | FileCheck %s --check-prefix=ERROR
 // ERROR: error: linalg.matmul has no microkernel: found f64 and f64 to f64
 
 // CHECK-LABEL: func.func @type
-// CHECK: linalg.matmul
+// CHECK: linalg.mmt4d {kdl.vector_bytes = 64 : i64} ins({{.*}} : tensor<1x8x8x1xf64>, tensor<1x8x16x1xf64>)
 func.func @type(%a: tensor<8x8xf64>, %b: tensor<8x8xf64>, %c: tensor<8x8xf64>) -> tensor<8x8xf64> {
-  // expected-remark@+1 {{stays linalg.matmul: found f64 and f64 to f64, expected bf16, f16 or f32 to f32, or i8 to i32}}
+  // expected-remark@+1 {{has no microkernel, and becomes vector code: found f64 and f64 to f64, expected bf16, f16 or f32 to f32, or i8 to i32}}
   %r = linalg.matmul ins(%a, %b : tensor<8x8xf64>, tensor<8x8xf64>) outs(%c : tensor<8x8xf64>) -> tensor<8x8xf64>
   return %r : tensor<8x8xf64>
 }
 
 // -----
 
-// Accumulation in bf16 would give other results.
+// Each sum is rounded to bf16.
 // CHECK-LABEL: func.func @narrow_sums
-// CHECK: linalg.matmul
+// CHECK: linalg.mmt4d {kdl.vector_bytes = 64 : i64} ins({{.*}} : tensor<1x8x8x1xbf16>, tensor<1x8x16x1xbf16>)
 func.func @narrow_sums(%a: tensor<8x8xbf16>, %b: tensor<8x8xbf16>, %c: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
-  // expected-remark@+1 {{stays linalg.matmul: found bf16 and bf16 to bf16, expected bf16, f16 or f32 to f32, or i8 to i32}}
+  // expected-remark@+1 {{has no microkernel, and becomes vector code: found bf16 and bf16 to bf16, expected bf16, f16 or f32 to f32, or i8 to i32}}
   %r = linalg.matmul ins(%a, %b : tensor<8x8xbf16>, tensor<8x8xbf16>) outs(%c : tensor<8x8xbf16>) -> tensor<8x8xbf16>
   return %r : tensor<8x8xbf16>
+}
+
+// -----
+
+// Operands are extended, not truncated.
+// CHECK-LABEL: func.func @truncated
+// CHECK: linalg.matmul
+func.func @truncated(%a: tensor<8x8xf64>, %b: tensor<8x8xf64>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-remark@+1 {{stays linalg.matmul: found f64 and f64 to f32, expected bf16, f16 or f32 to f32, or i8 to i32}}
+  %r = linalg.matmul ins(%a, %b : tensor<8x8xf64>, tensor<8x8xf64>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
 }
 
 // -----

@@ -229,6 +229,12 @@ static void move_tail(LLVMBuilderRef builder, LLVMValueRef from, LLVMBasicBlockR
   }
 }
 
+static void branch_instead(LLVMBuilderRef builder, LLVMBasicBlockRef block, LLVMBasicBlockRef to) {
+  LLVMInstructionEraseFromParent(LLVMGetBasicBlockTerminator(block));
+  LLVMPositionBuilderAtEnd(builder, block);
+  LLVMBuildBr(builder, to);
+}
+
 static void split_at(ld_flow *flow, LLVMBuilderRef builder, LLVMValueRef barrier) {
   LLVMContextRef context = flow->context;
   LLVMBasicBlockRef before = LLVMGetInstructionParent(barrier);
@@ -257,13 +263,42 @@ static void split_blocks(ld_flow *flow, LLVMBuilderRef builder) {
   }
 }
 
+/* One block returns, and one is never reached, as LLVM's pass mergereturn had it until LLVM 24. */
+static void merge_ends(ld_flow *flow, LLVMBuilderRef builder, LLVMOpcode opcode) {
+  LLVMBasicBlockRef first = NULL, merged = NULL;
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b && b != merged;
+       b = LLVMGetNextBasicBlock(b)) {
+    if (LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(b)) != opcode)
+      continue;
+    if (!first) {
+      first = b;
+      continue;
+    }
+    if (!merged) {
+      merged = LLVMAppendBasicBlockInContext(flow->context, flow->function, "kdl.end");
+      LLVMPositionBuilderAtEnd(builder, merged);
+      if (opcode == LLVMRet)
+        LLVMBuildRetVoid(builder);
+      else
+        LLVMBuildUnreachable(builder);
+      branch_instead(builder, first, merged);
+    }
+    branch_instead(builder, b, merged);
+  }
+}
+
 kdl_status ld_groups_hide_memory(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
   LLVMBuilderRef builder = ld_create_builder(flow->module);
   hide_memory(flow, builder, out_memory, out_count);
   LLVMDisposeBuilder(builder);
-  return run_passes(flow->module, flow->function,
-                    "sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa,early-cse,"
-                    "simplifycfg,instcombine<no-verify-fixpoint>,mergereturn");
+  KDL_TRY(run_passes(flow->module, flow->function,
+                     "sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa,early-cse,"
+                     "simplifycfg,instcombine<no-verify-fixpoint>"));
+  builder = ld_create_builder(flow->module);
+  merge_ends(flow, builder, LLVMRet);
+  merge_ends(flow, builder, LLVMUnreachable);
+  LLVMDisposeBuilder(builder);
+  return KDL_OK;
 }
 
 kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {

@@ -20,6 +20,7 @@ static kdl_status run_passes(ld_linker *linker, const char *passes) {
 
 kdl_status ld_emit_optimise(ld_linker *linker) {
   KDL_TRY(ld_module_verify(linker->module, linker->request->caller, "broken after linking"));
+  ld_inline_raise_width(linker->module);
   KDL_TRY(run_passes(linker, KDL_UKERNEL_INLINE_PASSES));
   KDL_TRY(ld_inline_verify(linker->module));
   KDL_TRY(run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES));

@@ -4,6 +4,9 @@
 #include "support/base/text.h"
 #include "tools/common/memory.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 #define UKERNEL_ATTRIBUTE "kdl-ukernel"
 
 static LLVMAttributeRef ukernel_attribute(LLVMValueRef function) {
@@ -195,6 +198,38 @@ kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, bool keeps_ca
                               LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));
   }
   return KDL_OK;
+}
+
+#define WIDTH_ATTRIBUTE "min-legal-vector-width"
+
+static LLVMAttributeRef width_attribute(LLVMValueRef function) {
+  return LLVMGetStringAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, WIDTH_ATTRIBUTE,
+                                       sizeof WIDTH_ATTRIBUTE - 1);
+}
+
+/* ULONG_MAX where nothing limits it. */
+static unsigned long vector_width(LLVMValueRef function) {
+  LLVMAttributeRef attribute = width_attribute(function);
+  unsigned length;
+  return attribute ? strtoul(LLVMGetStringAttributeValue(attribute, &length), NULL, 10) : ULONG_MAX;
+}
+
+/* Returns a reason if something changed. */
+static const char *raise_width(LLVMValueRef instruction, void *user) {
+  LLVMValueRef caller = user, callee = callee_of(instruction);
+  if (!callee || !has_attribute(callee, "alwaysinline") || !width_attribute(callee) ||
+      vector_width(caller) >= vector_width(callee))
+    return NULL;
+  LLVMAddAttributeAtIndex(caller, LD_FUNCTION_ATTRIBUTES, width_attribute(callee));
+  return "raised";
+}
+
+void ld_inline_raise_width(LLVMModuleRef module) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+      changed |= visit_instructions(f, raise_width, f) != NULL;
+  }
 }
 
 typedef struct {

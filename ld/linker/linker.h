@@ -47,6 +47,10 @@ kdl_status ld_link_finalize(ld_linker *linker);
 kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, bool keeps_calls,
                           const char *name);
 
+/* LLVM 24 inlines no function into one for narrower vectors, even if it is marked to be inlined:
+ * callers get the width of such functions, as inlining gives it to them. */
+void ld_inline_raise_width(LLVMModuleRef module);
+
 /* Refuses functions that can never be inlined. */
 kdl_status ld_inline_check(LLVMModuleRef module, const char *name);
 

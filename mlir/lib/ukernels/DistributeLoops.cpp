@@ -6,6 +6,7 @@
 #include "Passes.h"
 #include "ukernels/Contraction.h"
 #include "ukernels/MemoryUse.h"
+#include "ukernels/Relayout.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -433,6 +434,7 @@ struct DistributeLoops : public kdl::impl::KdlDistributeLoopsBase<DistributeLoop
   using Base::Base;
 
   void runOnOperation() override {
+    lowerRelayouts(getOperation());
     for (func::FuncOp function : getHostFunctions(getOperation())) {
       std::vector<Group> groups;
       function.walk<WalkOrder::PreOrder>([&](Operation *op) {

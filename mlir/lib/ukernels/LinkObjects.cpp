@@ -67,10 +67,34 @@ static LogicalResult runPasses(Operation *op, llvm::Module &module, llvm::Target
   return success();
 }
 
+/// LLVM 24 inlines no function into one for narrower vectors, even if it is marked to be inlined:
+/// callers get the width of such functions, as inlining gives it to them.
+static void raiseVectorWidthOfCallers(llvm::Module &module) {
+  constexpr StringLiteral key = "min-legal-vector-width";
+  auto widthOf = [&](const llvm::Function &function) {
+    return function.getFnAttributeAsParsedInteger(key, /*Default=*/UINT64_MAX);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::Function &function : module) {
+      if (!function.hasFnAttribute(llvm::Attribute::AlwaysInline) || !function.hasFnAttribute(key))
+        continue;
+      for (llvm::User *user : function.users()) {
+        auto *call = dyn_cast<llvm::CallBase>(user);
+        if (!call || widthOf(*call->getFunction()) >= widthOf(function))
+          continue;
+        call->getFunction()->addFnAttr(function.getFnAttribute(key));
+        changed = true;
+      }
+    }
+  }
+}
+
 /// As in kdl-ld.
 static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
                                        ArrayRef<LLVM::LLVMFuncOp> ukernels) {
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module);
+  raiseVectorWidthOfCallers(module);
   if (failed(runPasses(op, module, machine.get(), KDL_UKERNEL_INLINE_PASSES)))
     return failure();
   for (LLVM::LLVMFuncOp ukernel : ukernels) {

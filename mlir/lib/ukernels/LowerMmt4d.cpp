@@ -5,6 +5,7 @@
 #include "ukernels/Contraction.h"
 #include "ukernels/GpuContractions.h"
 #include "ukernels/GpuUkernels.h"
+#include "ukernels/Relayout.h"
 #include "ukernels/UkernelLink.h"
 #include "ukernels/UkernelObjects.h"
 #include "ukernels/VectorTiles.h"
@@ -347,6 +348,7 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
         failed(lowerGpuContractions(getOperation(), {library.getValue(), target.getValue()},
                                     {hostMemory, noSilentFallback})))
       return signalPassFailure();
+    lowerRelayouts(getOperation());
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {
       if (matchMmt4d(op) || isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation()))

@@ -399,6 +399,28 @@ void Relayout::unpack() {
   });
 }
 
+void lower(OpBuilder &builder, linalg::PackOp op, Value source, Value dest) {
+  Relayout(builder, op.getLoc(), source, dest, op.getInnerDimsPos(), op.getOuterDimsPerm(),
+           op.getStaticTiles())
+      .pack(op.getPaddingValue());
+}
+
+void lower(OpBuilder &builder, linalg::UnPackOp op, Value source, Value dest) {
+  Relayout(builder, op.getLoc(), dest, source, op.getInnerDimsPos(), op.getOuterDimsPerm(),
+           op.getStaticTiles())
+      .unpack();
+}
+
+template <typename Op> void lowerOnMemrefs(Operation *root) {
+  root->walk([](Op op) {
+    if (!isa<MemRefType>(op.getSource().getType()))
+      return;
+    OpBuilder builder(op);
+    lower(builder, op, op.getSource(), op.getDest());
+    op.erase();
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Bufferization
 //===----------------------------------------------------------------------===//
@@ -419,14 +441,7 @@ struct RelayoutModel : public bufferization::DstBufferizableOpInterfaceExternalM
     FailureOr<Value> dest = bufferization::getBuffer(rewriter, relayout.getDest(), options, state);
     if (failed(source) || failed(dest))
       return failure();
-    if constexpr (std::is_same_v<Op, linalg::PackOp>)
-      Relayout(rewriter, op->getLoc(), *source, *dest, relayout.getInnerDimsPos(),
-               relayout.getOuterDimsPerm(), relayout.getStaticTiles())
-          .pack(relayout.getPaddingValue());
-    else
-      Relayout(rewriter, op->getLoc(), *dest, *source, relayout.getInnerDimsPos(),
-               relayout.getOuterDimsPerm(), relayout.getStaticTiles())
-          .unpack();
+    lower(rewriter, relayout, *source, *dest);
     bufferization::replaceOpWithBufferizedValues(rewriter, op, *dest);
     return success();
   }
@@ -445,4 +460,9 @@ void kdl::registerRelayoutBufferization(DialectRegistry &registry) {
     context->loadDialect<arith::ArithDialect, memref::MemRefDialect, scf::SCFDialect,
                          vector::VectorDialect>();
   });
+}
+
+void kdl::lowerRelayouts(Operation *root) {
+  lowerOnMemrefs<linalg::PackOp>(root);
+  lowerOnMemrefs<linalg::UnPackOp>(root);
 }

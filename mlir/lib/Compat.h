@@ -4,7 +4,7 @@
 #define KDL_MLIR_COMPAT_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/CompilationInterfaces.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Config/llvm-config.h"
 
@@ -30,6 +30,10 @@ inline StringRef getBytes(const SerializedObject &object) {
   return {object.getObject().data(), object.getObject().size()};
 }
 #endif
+
+/// The format in which #xevm.target serializes to SPIR-V. From MLIR 23 on, "binary" is native code.
+inline constexpr gpu::CompilationTarget spirvFormat =
+    LLVM_VERSION_MAJOR < 23 ? gpu::CompilationTarget::Binary : gpu::CompilationTarget::Assembly;
 
 LLVM::FastmathFlags convertFastmathFlags(arith::FastMathFlags flags);
 

@@ -383,6 +383,8 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
     rocm.emplace(findROCmBitcode(options.rocmBitcode), findLinker(options.linker),
                  cast<ROCDL::ROCDLTargetAttr>(target).getChip());
     toolkit = rocm->path().str();
+  } else if (isXeVM) {
+    format = spirvFormat;
   }
   GpuUkernels ukernels;
   if (failed(ukernels.collect(lowered, target)))
@@ -394,6 +396,10 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
     return {};
   }
   auto object = cast<gpu::ObjectAttr>(compiler.createObject(lowered, *bytes, targetOptions));
+  if (isXeVM)
+    object = gpu::ObjectAttr::get(object.getContext(), object.getTarget(),
+                                  gpu::CompilationTarget::Binary, object.getObject(),
+                                  object.getProperties(), object.getKernels());
   return finish(object, [&](StringRef name) -> Type {
     return lowered.lookupSymbol<LLVM::LLVMFuncOp>(name).getFunctionType();
   });

@@ -2,7 +2,7 @@
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-hoist-allocas)' | FileCheck %s
 // CHECK-LABEL: func.func @loops(
 // CHECK-DAG: memref.alloca() : memref<8xf32>
-// CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<4xf32>
+// CHECK-DAG: memref.alloca() {{.*}}alignment = 64 : i64{{.*}} : memref<4xf32>
 // CHECK: scf.for
 // CHECK-NOT: memref.alloca()
 // CHECK: memref.alloca(%{{.*}}) : memref<?xf32>
@@ -16,7 +16,7 @@ func.func @loops(%n: index, %c: i1) {
   scf.for %i = %0 to %n step %1 {
     %a = memref.alloca() : memref<8xf32>
     scf.if %c {
-      %b = memref.alloca() {alignment = 64 : i64} : memref<4xf32>
+      %b = "memref.alloca"() <{alignment = 64 : i64, operandSegmentSizes = array<i32: 0, 0>}> : () -> memref<4xf32>
       %d = memref.alloca(%i) : memref<?xf32>
       memref.alloca_scope {
         %e = memref.alloca() : memref<2xf32>

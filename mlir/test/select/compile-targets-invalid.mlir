@@ -19,9 +19,9 @@ gpu.module @linker [#kdl.host] {}
 gpu.module @mma [#kdl.host] {
   gpu.func @kernel(%x: memref<16x16xf16>) kernel {
     %c0 = arith.constant 0 : index
-    %0 = gpu.subgroup_mma_load_matrix %x[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf16> -> !gpu.mma_matrix<16x16xf16, "COp">
+    %0 = "gpu.subgroup_mma_load_matrix"(%x, %c0, %c0) <{leadDimension = 16 : index}> : (memref<16x16xf16>, index, index) -> !gpu.mma_matrix<16x16xf16, "COp">
     // expected-error@+1 {{found an operation that has no meaning on a CPU}}
-    gpu.subgroup_mma_store_matrix %0, %x[%c0, %c0] {leadDimension = 16 : index} : !gpu.mma_matrix<16x16xf16, "COp">, memref<16x16xf16>
+    "gpu.subgroup_mma_store_matrix"(%0, %x, %c0, %c0) <{leadDimension = 16 : index}> : (!gpu.mma_matrix<16x16xf16, "COp">, memref<16x16xf16>, index, index) -> ()
     gpu.return
   }
 }

@@ -22,7 +22,7 @@
 // FORM: declare hidden void @kdl_p1_sync_threads()
 // FORM: define internal {{.*}} @twice
 // FORM: define protected spir_kernel void @all(ptr addrspace(1) %0, ptr addrspace(1) %1, i64 %2, i64 %3, i64 %4)
-// FORM: alloca half, i64 4, align 2
+// FORM: alloca {{half, i64 4|\[4 x half\]}}, align 2
 // FORM: call i32 @kdl_p1_block_id(i32 1)
 // FORM: call i32 @kdl_p1_num_threads(i32 1)
 // FORM: call i32 @kdl_p1_thread_id(i32 1)

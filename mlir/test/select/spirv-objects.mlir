@@ -47,11 +47,11 @@ module attributes {gpu.container_module} {
   // XEVM-COUNT-2: OpExecutionMode %{{.*}} SubgroupSize 16
   gpu.module @xevm {
     gpu.func @first(%x: !llvm.ptr<1>) kernel {
-      xevm.memfence {addrspace = #xevm.addr_space<global>, scope = #xevm.mem_scope<workgroup>}
+      "xevm.memfence"() <{addrspace = #xevm.addr_space<global>, scope = #xevm.mem_scope<workgroup>}> : () -> ()
       gpu.return
     }
     gpu.func @second(%x: !llvm.ptr<1>) kernel {
-      xevm.memfence {addrspace = #xevm.addr_space<global>, scope = #xevm.mem_scope<workgroup>}
+      "xevm.memfence"() <{addrspace = #xevm.addr_space<global>, scope = #xevm.mem_scope<workgroup>}> : () -> ()
       gpu.return
     }
   }

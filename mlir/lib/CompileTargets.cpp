@@ -59,7 +59,8 @@ constexpr StringLiteral portablePipeline =
 constexpr StringLiteral spirvPipeline =
     "builtin.module(convert-vector-to-scf,expand-strided-metadata,lower-affine,canonicalize,cse,"
     "gpu.module(convert-math-to-xevm,convert-gpu-to-llvm-spv{use-64bit-index=true}),"
-    "convert-scf-to-cf,convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts)";
+    "convert-scf-to-cf,convert-vector-to-llvm,convert-to-llvm,convert-xevm-to-llvm,"
+    "reconcile-unrealized-casts)";
 
 std::string expandPipeline(StringRef pipeline, StringRef chip, bool barePointers) {
   std::string filled = pipeline.str();

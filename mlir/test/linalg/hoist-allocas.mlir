@@ -2,7 +2,7 @@
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-hoist-allocas)' | FileCheck %s
 // CHECK-LABEL: func.func @loops(
 // CHECK-DAG: memref.alloca() : memref<8xf32>
-// CHECK-DAG: memref.alloca() {{.*}}alignment = 64 : i64{{.*}} : memref<4xf32>
+// CHECK-DAG: memref.alloca() {{.*}}alignment = 64{{.*}} : memref<4xf32>
 // CHECK: scf.for
 // CHECK-NOT: memref.alloca()
 // CHECK: memref.alloca(%{{.*}}) : memref<?xf32>

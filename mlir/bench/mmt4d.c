@@ -73,7 +73,7 @@ static double read_value(const kind *of, const char *from) {
     return of_bits(bits << 16);
   case KDL_MATMUL_F32_F16: /* none of them is subnormal */
     return of_bits((bits & 0x8000) << 16 | (((bits & 0x7fff) << 13) + (112u << 23)));
-  case KDL_MATMUL_F32_F32:
+  default: /* f32 */
     break;
   }
   return of_bits(bits);

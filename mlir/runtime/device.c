@@ -21,6 +21,7 @@ static bool is_host(const kdl_device *device) {
 /* How many modules a device could run. */
 typedef struct {
   kdl_device *device;
+  bool translates; /* SPIR-V counts where the driver does not take it and kdl-ld translates it */
   size_t modules;
   size_t served;
   size_t needs_host_fallback; /* modules that need a fallback to the host */
@@ -35,7 +36,8 @@ static kdl_status try_module(void *user, kdl_mlir_module *module) {
     return status;
   ++tried->modules;
   kdl_mlir_module_select(module, &select);
-  if (kdl_select(module->library, tried->device, NULL, select.overrides, &choice) != KDL_OK)
+  if (kdl_select(module->library, tried->device, NULL, select.overrides, &choice) != KDL_OK ||
+      (!tried->translates && strcmp(choice.fit, "translated") == 0))
     return KDL_OK;
   if (is_host(tried->device) && module->declared.fallback != KDL_MLIR_FALLBACK_HOST)
     ++tried->needs_host_fallback;
@@ -56,24 +58,34 @@ static kdl_status check_host(void) {
   return status == KDL_NO_MATCH ? KDL_OK : status;
 }
 
-/* The first device that runs every module, or the first of those that run most: launches from the
- * other modules fail with reasons. Without modules, the first device. */
-static kdl_status choose_device(kdl_device **out_device) {
-  candidate best = {0};
-  size_t held_back = 0;
+static kdl_status search_devices(bool translates, candidate *best, bool *out_is_held_back) {
   for (size_t i = 0; i < kdl_device_count(); ++i) {
-    candidate tried = {.device = kdl_device_at(i)};
+    candidate tried = {.device = kdl_device_at(i), .translates = translates};
     kdl_status status = kdl_mlir_modules_visit(try_module, &tried);
     if (status != KDL_OK)
       return status;
-    held_back += tried.needs_host_fallback;
-    if (!best.device || tried.served > best.served)
-      best = tried;
+    *out_is_held_back |= tried.needs_host_fallback > 0;
+    if (!best->device || tried.served > best->served)
+      *best = tried;
     if (tried.served == tried.modules)
       break;
   }
+  return KDL_OK;
+}
+
+/* The first device that runs every module, or the first of those that run most: launches from the
+ * other modules fail with reasons. One whose driver takes the images goes before one for which they
+ * are translated. Without modules, the first device. */
+static kdl_status choose_device(kdl_device **out_device) {
+  candidate best = {0};
+  bool held_back = false;
+  kdl_status status = search_devices(false, &best, &held_back);
+  if (status == KDL_OK && best.served < best.modules)
+    status = search_devices(true, &best, &held_back);
+  if (status != KDL_OK)
+    return status;
   bool is_gpus = best.device && best.served == best.modules && !is_cpu(best.device);
-  kdl_status status = is_gpus ? KDL_OK : check_host();
+  status = is_gpus ? KDL_OK : check_host();
   if (status != KDL_OK)
     return status;
   if (!best.device)

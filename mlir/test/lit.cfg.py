@@ -43,6 +43,8 @@ path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
 config.environment["LD_LIBRARY_PATH"] = config.kdl_lib_dir
 config.environment["LC_ALL"] = "C"
+# Selection depends on whether SPIR-V can be translated.
+config.environment["KDL_LLVM_SPIRV"] = "none"
 # The CPU that tests assume: see cmake/testing.cmake.
 if "KDL_CPU" in os.environ:
     config.environment["KDL_CPU"] = os.environ["KDL_CPU"]

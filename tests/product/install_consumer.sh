@@ -43,6 +43,7 @@ include/kdl/mlir/mgpu.h"
 bin/kdl-mlir
 LIB/KdlMLIR.so
 LIB/libKdlMLIRDialect.a
+include/kdl/mlir/Compat.h
 include/kdl/mlir/Dialect.h
 include/kdl/mlir/Kdl.td
 include/kdl/mlir/KdlAttrs.h.inc
@@ -51,6 +52,7 @@ include/kdl/mlir/KdlEnums.h.inc
 include/kdl/mlir/KdlPasses.h.inc
 include/kdl/mlir/Passes.h
 include/kdl/mlir/Passes.td
+include/kdl/mlir/Transforms.h
 share/doc/libkdl/examples/mlir/gpu_linear.mlir
 share/doc/libkdl/examples/mlir/linear.mlir
 share/doc/libkdl/examples/mlir/matmul.mlir

@@ -24,10 +24,10 @@ echo 'instructions, of a library with one image'
 row step_open 1150 kdl_open_memory
 row step_select 2780 kdl_sym
 row step_load 3300 kdl_prefetch
-row step_close 920 kdl_close
+row step_close 940 kdl_close
 echo 'instructions, of a library with 11 images'
 row step_open 4750 kdl_open_memory "$bundle" nothing
 row step_select 4900 kdl_sym "$bundle" nothing
 row step_load 3540 kdl_prefetch "$bundle" nothing
-row step_close 1000 kdl_close "$bundle" nothing
+row step_close 1020 kdl_close "$bundle" nothing
 exit "$failed"

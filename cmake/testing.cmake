@@ -51,6 +51,7 @@ endif()
 #   language.x86-64-v2, -v4                    language.x86-64-v3
 #   language.intel-opencl-c, intel-spirv64     language.opencl-c, language.intel-spirv64v1.3
 #   language.gfx11-generic                     language.gfx942
+#   language.translated-sm_90, -gfx942         language.translated, language.portable-sm_90, -gfx942
 #   mlir.lower-linalg-f16, -i8                 mlir.lower-linalg-f32, -bf16; the types' own code: ukernels.matmul.f32_f16, s32_s8
 #   mlir.lower-linalg-sizes-16, -sizes-i8      mlir.lower-linalg-sizes
 #   ukernels.matmul.watched, .blocks: 3 types  the same of f32_bf16; the types' own code: ukernels.mma
@@ -60,7 +61,7 @@ endif()
 #   bench.mlir_mmt4d, bench.mlir_linalg        mlir.mmt4d-numbers, mlir.lower-linalg-f32, -bf16; what they measure apart: timing decides in neither
 #   setup.order                                none: it configures six times; fails only by cmake/compiler.cmake and configure.sh
 set(KDL_LONG
-    "^bench[.]mlir_mmt4d$|^bench[.]mlir_linalg$|^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic)$|^setup[.]order$"
+    "^bench[.]mlir_mmt4d$|^bench[.]mlir_linalg$|^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic|translated-sm_90|translated-gfx942)$|^setup[.]order$"
     "|^mlir[.]lower-linalg-(f16|i8|sizes-(16|i8))$|^tools[.]bench-(interrupt|matmul|page|slowed)"
     "|^ukernels[.]matmul[.]((watched|blocks)[.](f32_f16|f32_f32|s32_s8)|f32_(bf16|f16|f32)[.]avx512)$")
 string(CONCAT KDL_LONG ${KDL_LONG})

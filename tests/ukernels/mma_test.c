@@ -201,11 +201,13 @@ static int check_block(const block *b) {
 /* Packed in tiles, and as a matrix lies, with a part of K before and behind. */
 static int check_blocks(int *checked) {
   static const int32_t heights[] = {1, 15, 16, 17, 31, 32, 33, 64, 65, 97, 130};
+  static const int32_t widths[] = {1, 12, 23, 32, 34, 45, 56, 67, 96};
   enum { lot = kdl_mma_steps * values, height = kdl_mma_block_rows };
   int wrong = 0;
   for (size_t i = 0; i < sizeof heights / sizeof *heights; ++i)
-    for (int32_t columns = 1; columns <= 70; columns += 11)
+    for (size_t j = 0; j < sizeof widths / sizeof *widths; ++j)
       for (int32_t lots = 0; lots <= 3; ++lots, *checked += 2) {
+        const int32_t columns = widths[j];
         block b = {.lhs_row = lot,
                    .lhs_lot = height * lot,
                    .lhs_last_lot = heights[i] % height * lot,
@@ -225,14 +227,14 @@ static int check_blocks(int *checked) {
         b.adds = !b.adds;
         wrong += check_block(&b);
       }
-  /* A right operand that is beyond what stays in L2. */
+  /* A right operand that is beyond what stays in L2; rows of C in pages of their own. */
   enum { many = 64 };
   block large = {.lhs_row = lot,
                  .lhs_lot = height * lot,
                  .lhs_last_lot = 6 * lot,
                  .lhs_tile = height * many * lot,
                  .rhs_words = many * kdl_mma_steps,
-                 .c_row = 500,
+                 .c_row = 1100,
                  .rows = 2 * height + 6,
                  .columns = 470,
                  .lots = many};

@@ -44,13 +44,16 @@ static void set_output_buffer(LLVMMemoryBufferRef buffer, const char *kind, ld_o
   LLVMDisposeMemoryBuffer(buffer);
 }
 
+/* For NVIDIA GPUs, assembly is passed through as it is: PTX names no files. This is before kdl-ld
+ * adds assembly of its own: LLVM 24 returns that of a module only where it is in one piece. */
+static kdl_status check_assembly(const ld_linker *linker) {
+  return linker->target.family == KDL_FAMILY_NVPTX ? KDL_OK : ld_assembly_check(linker);
+}
+
 static kdl_status compile_module(ld_linker *linker, LLVMCodeGenFileType type, const char *kind,
                                  ld_output *output) {
   char *problem = NULL;
   LLVMMemoryBufferRef buffer;
-  /* For NVIDIA GPUs, assembly is passed through as it is: PTX names no files. */
-  if (linker->target.family != KDL_FAMILY_NVPTX)
-    KDL_TRY(ld_assembly_check(linker));
   if (LLVMTargetMachineEmitToMemoryBuffer(linker->target.machine, linker->module, type, &problem,
                                           &buffer)) {
     kdl_status status = kdl_fail(KDL_UNSUPPORTED, "%s: LLVM: %s", linker->request->caller, problem);
@@ -79,6 +82,7 @@ static kdl_status refuse_thread_local(const ld_linker *linker) {
 static kdl_status emit_image(ld_linker *linker, ld_output *output) {
   bool is_nvidia = linker->target.family == KDL_FAMILY_NVPTX;
   KDL_TRY(refuse_thread_local(linker));
+  KDL_TRY(check_assembly(linker));
   if (linker->target.family == KDL_FAMILY_SPIRV)
     return compile_module(linker, LLVMObjectFile, "spirv", output);
   if (!is_nvidia && linker->target.family != KDL_FAMILY_AMDGCN) {
@@ -108,6 +112,7 @@ kdl_status ld_emit_output(ld_linker *linker, ld_output *out_output) {
     set_output_buffer(LLVMWriteBitcodeToMemoryBuffer(linker->module), "bitcode", out_output);
     break;
   case LD_EMIT_ASM:
+    KDL_TRY(check_assembly(linker));
     return compile_module(linker, LLVMAssemblyFile, "asm", out_output);
   case LD_EMIT_IMAGE:
     return emit_image(linker, out_output);

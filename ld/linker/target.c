@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/target.h"
 
+#include "cc/groups/llvm_versions.h"
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
@@ -137,11 +138,11 @@ static void describe_amd(ld_target *target, const ld_request *request) {
   snprintf(target->cpu, sizeof target->cpu, "%s", id.processor->name);
   kdl_out out = {target->features, sizeof target->features, 0};
   const char *comma = "";
-  if (id.sramecc != KDL_AMDGCN_ANY) {
+  if (id.sramecc != KDL_AMDGCN_ANY && !ld_amd_settings_are_flags) {
     kdl_out_format(&out, "%csramecc", id.sramecc == KDL_AMDGCN_ON ? '+' : '-');
     comma = ",";
   }
-  if (id.xnack != KDL_AMDGCN_ANY) {
+  if (id.xnack != KDL_AMDGCN_ANY && !ld_amd_settings_are_flags) {
     kdl_out_format(&out, "%s%cxnack", comma, id.xnack == KDL_AMDGCN_ON ? '+' : '-');
     comma = ",";
   }
@@ -239,6 +240,8 @@ static kdl_status admit_amd(ld_target *target, const ld_request *request, const 
   uint32_t wavefront = kdl_text_contains(features, "+wavefrontsize32")   ? 32
                        : kdl_text_contains(features, "+wavefrontsize64") ? 64
                                                                          : 0;
+  if (!wavefront && ld_amd_wavefront_is_implied)
+    wavefront = kdl_text_starts(kdl_text_of(request->spec.arch), "gfx1") ? 32 : 64;
   if (wavefront && target->wavefront && wavefront != target->wavefront)
     return kdl_fail(KDL_NO_MATCH,
                     "%s: '%.128s' was compiled for wavefronts of %u, what it is linked with for "
@@ -420,6 +423,13 @@ static void set_function_attribute(LLVMContextRef context, LLVMValueRef function
                                                     (unsigned)strlen(value)));
 }
 
+static void set_amd_flag(LLVMModuleRef module, const char *name, kdl_amdgcn_setting setting) {
+  LLVMTypeRef type = LLVMInt32TypeInContext(LLVMGetModuleContext(module));
+  if (setting != KDL_AMDGCN_ANY && !LLVMGetModuleFlag(module, name, strlen(name)))
+    LLVMAddModuleFlag(module, LLVMModuleFlagBehaviorError, name, strlen(name),
+                      LLVMValueAsMetadata(LLVMConstInt(type, setting == KDL_AMDGCN_ON, 0)));
+}
+
 void ld_target_apply(const ld_target *target, LLVMModuleRef module) {
   LLVMContextRef context = LLVMGetModuleContext(module);
   unsigned vscale = LLVMGetEnumAttributeKindForName("vscale_range", 12);
@@ -429,6 +439,12 @@ void ld_target_apply(const ld_target *target, LLVMModuleRef module) {
     set_function_attribute(context, f, "target-features", is_made ? target->features : NULL);
     set_function_attribute(context, f, "tune-cpu", is_made ? target->tune : NULL);
     LLVMRemoveEnumAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES, vscale);
+  }
+  kdl_amdgcn_id id;
+  if (ld_amd_settings_are_flags && target->family == KDL_FAMILY_AMDGCN &&
+      kdl_amdgcn_parse(kdl_text_of(target->arch), &id, NULL)) {
+    set_amd_flag(module, "amdgpu.sramecc", id.sramecc);
+    set_amd_flag(module, "amdgpu.xnack", id.xnack);
   }
   set_layout(target, target->machine, module);
 }

@@ -168,9 +168,12 @@ static bool is_foreign_pointer(LLVMTypeRef type) {
 }
 
 /* Scopes have the names of targets; the form has the whole system alone. */
+static unsigned scope_of(LLVMValueRef i, const char *name) {
+  return LLVMGetSyncScopeID(LLVMGetTypeContext(LLVMTypeOf(i)), name, strlen(name));
+}
+
 static bool has_scope(LLVMValueRef i) {
-  return LLVMIsAtomic(i) && LLVMGetAtomicSyncScopeID(i) !=
-                                LLVMGetSyncScopeID(LLVMGetTypeContext(LLVMTypeOf(i)), "", 0);
+  return LLVMIsAtomic(i) && LLVMGetAtomicSyncScopeID(i) != scope_of(i, "");
 }
 
 static kdl_status check_instruction(LLVMValueRef i, const char *name) {
@@ -320,6 +323,15 @@ kdl_status ld_form_check_needs(LLVMModuleRef module, kdl_string needs, const cha
 /* ------------------------------------------------------------------------------------------ */
 /* Making                                                                                       */
 
+/* From LLVM 23 on, Clang writes NVIDIA's scopes. The whole system includes each. */
+static void widen_scope(LLVMValueRef i) {
+  static const char *const scopes[] = {"singlethread", "block", "cluster", "device"};
+  for (size_t s = 0; LLVMIsAtomic(i) && s < sizeof scopes / sizeof *scopes; ++s) {
+    if (LLVMGetAtomicSyncScopeID(i) == scope_of(i, scopes[s]))
+      LLVMSetAtomicSyncScopeID(i, scope_of(i, ""));
+  }
+}
+
 static void neutralise(LLVMValueRef function) {
   static const char *const attributes[] = {"target-cpu", "target-features", "tune-cpu",
                                            "frame-pointer", "stack-protector-buffer-size"};
@@ -328,6 +340,10 @@ static void neutralise(LLVMValueRef function) {
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i)
     LLVMRemoveStringAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attributes[i],
                                      (unsigned)strlen(attributes[i]));
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+      widen_scope(i);
+  }
 }
 
 kdl_status ld_form_make(LLVMModuleRef module, const ld_form_kernel *kernels, size_t count,

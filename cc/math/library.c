@@ -67,3 +67,25 @@ KDL_MATH_EACH_3(DEFINE_3)
 KDL_MATH_EACH_INT(DEFINE_INT)
 DEFINE_OTHERS(float, f)
 DEFINE_OTHERS(double, )
+
+/* From LLVM 23 on, libclc for NVIDIA's GPUs calls CUDA's libdevice for these. neutral.sed renames
+ * them, so that they do not replace libdevice's. */
+#if __clang_major__ >= 23
+#define DEFINE_DEVICE(real, suffix)                                                                \
+  OURS real __nv_sqrt##suffix(real x) {                                                            \
+    return __builtin_elementwise_sqrt(x);                                                          \
+  }                                                                                                \
+  OURS real __nv_rsqrt##suffix(real x) {                                                           \
+    return 1 / __builtin_elementwise_sqrt(x);                                                      \
+  }                                                                                                \
+  OURS real __nv_log##suffix(real x) {                                                             \
+    return log2(x) * (real)0x1.62e42fefa39efp-1;                                                   \
+  }                                                                                                \
+  OURS real __nv_sinpi##suffix(real x) {                                                           \
+    real from = fabs(x), turn = from - 2 * rint(from / 2); /* exact */                             \
+    turn = fabs(turn) > (real)0.5 ? copysign(1 - fabs(turn), turn) : turn;                         \
+    return copysign((real)1, x) * sin((real)0x1.921fb54442d18p+1 * turn);                          \
+  }
+DEFINE_DEVICE(float, f)
+DEFINE_DEVICE(double, )
+#endif

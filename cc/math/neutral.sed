@@ -4,3 +4,6 @@
 /^!opencl\.ocl\.version = /d
 s/ "target-(cpu|features)"="[^"]*"//g
 s/ "frame-pointer"="[^"]*"//g
+# Functions that cc/math/library.c defines in place of libdevice's.
+s/^define (dso_local |hidden )*(.*)@__nv_/define internal \2@__nv_/
+s/@__nv_/@kdl_nv_/g

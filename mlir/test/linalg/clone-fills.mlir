@@ -24,7 +24,7 @@ func.func @read(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<8xf32>
   %filled = linalg.fill ins(%zero : f32) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
-  %0 = linalg.add ins(%a, %filled : tensor<8xf32>, tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
-  %1 = linalg.sub ins(%a, %filled : tensor<8xf32>, tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  %0 = linalg.map { arith.addf } ins(%a, %filled : tensor<8xf32>, tensor<8xf32>) outs(%empty : tensor<8xf32>)
+  %1 = linalg.map { arith.subf } ins(%a, %filled : tensor<8xf32>, tensor<8xf32>) outs(%empty : tensor<8xf32>)
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }

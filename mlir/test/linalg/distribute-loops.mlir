@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @softmax(
 // CHECK-NOT: memref.alloc()
 // CHECK: scf.forall (%[[I:.*]], %[[J:.*]]) in (4, 4) {
-// CHECK: %[[ROWS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1x16xf32>
+// CHECK: %[[ROWS:.*]] = memref.alloca() {{.*}}alignment = 64{{.*}} : memref<1x16xf32>
 // CHECK: linalg.fill ins(%{{.*}} : f32) outs(%[[ROWS]]
 // CHECK: memref.subview %arg0[%[[I]], %{{.*}}, 0] [1, 16, 64]
 // CHECK: linalg.generic {{.*}} "reduction"]} ins(%{{.*}} : memref<1x16x64xf32,{{.*}}) outs(%[[ROWS]]
@@ -63,13 +63,13 @@ func.func @softmax(%x: memref<4x64x64xf32>) {
 // CHECK: scf.forall (%{{.*}}) in (16) {
 // CHECK: %[[OWN:.*]] = memref.alloca() {{.*}} : memref<8x64xf32>
 // CHECK: linalg.copy ins({{.*}}) outs(%[[OWN]]
-// CHECK: linalg.add ins(%[[OWN]], %[[OWN]]
+// CHECK: linalg.map { arith.addf } ins(%[[SAME:[a-z0-9_]+]], %[[SAME]] : memref<8x64xf32{{(, strided<\[64, 1\]>)?}}>
 // CHECK: }
 // CHECK: scf.forall (%{{.*}}) in (16) {
 // CHECK-DAG: memref.subview %{{.*}}[0, %{{.*}}] [128, 4]
 // CHECK-DAG: memref.subview %{{.*}}[%{{.*}}, 0] [4, 128]
 // CHECK: linalg.transpose
-// CHECK: linalg.exp
+// CHECK: linalg.map { math.exp }
 // CHECK: return
 func.func @transpose(%x: memref<128x64xf32>, %y: memref<64x128xf32>) -> memref<4xf32> {
   %zero = arith.constant 0.0 : f32
@@ -79,9 +79,9 @@ func.func @transpose(%x: memref<128x64xf32>, %y: memref<64x128xf32>) -> memref<4
   %b = memref.alloc() : memref<128x64xf32>
   memref.copy %x, %a : memref<128x64xf32> to memref<128x64xf32>
   memref.store %zero, %z[%c0] : memref<4xf32>
-  linalg.add ins(%a, %a : memref<128x64xf32>, memref<128x64xf32>) outs(%b : memref<128x64xf32>)
+  linalg.map { arith.addf } ins(%a, %a : memref<128x64xf32>, memref<128x64xf32>) outs(%b : memref<128x64xf32>)
   linalg.transpose ins(%b : memref<128x64xf32>) outs(%y : memref<64x128xf32>) permutation = [1, 0]
-  linalg.exp ins(%y : memref<64x128xf32>) outs(%y : memref<64x128xf32>)
+  linalg.map { math.exp } ins(%y : memref<64x128xf32>) outs(%y : memref<64x128xf32>)
   memref.dealloc %a : memref<128x64xf32>
   memref.dealloc %b : memref<128x64xf32>
   return %z : memref<4xf32>
@@ -95,9 +95,9 @@ func.func @transpose(%x: memref<128x64xf32>, %y: memref<64x128xf32>) -> memref<4
 // CHECK-DAG: %[[AT:.*]] = affine.apply {{.*}}%[[I]]
 // CHECK-DAG: %[[COUNT:.*]] = affine.min {{.*}}%[[I]]
 // CHECK: memref.subview %arg0[%[[AT]]] [%[[COUNT]]] [1]
-// CHECK: linalg.exp
+// CHECK: linalg.map { math.exp }
 func.func @uneven(%x: memref<1000003xf32>) {
-  linalg.exp ins(%x : memref<1000003xf32>) outs(%x : memref<1000003xf32>)
+  linalg.map { math.exp } ins(%x : memref<1000003xf32>) outs(%x : memref<1000003xf32>)
   return
 }
 
@@ -107,7 +107,7 @@ func.func @uneven(%x: memref<1000003xf32>) {
 // CHECK-LABEL: func.func @loops(
 // CHECK: scf.for
 // CHECK: scf.forall
-// CHECK: linalg.exp
+// CHECK: linalg.map { math.exp }
 // CHECK: scf.forall (%{{.*}}) in (2)
 // CHECK-NOT: scf.forall
 // CHECK: return
@@ -116,11 +116,11 @@ func.func @loops(%x: memref<256x256xf32>, %y: memref<2x256x256xf32>) {
   %c1 = arith.constant 1 : index
   %c9 = arith.constant 9 : index
   scf.for %i = %c0 to %c9 step %c1 {
-    linalg.exp ins(%x : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
+    linalg.map { math.exp } ins(%x : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
   }
   scf.forall (%i) in (2) {
     %0 = memref.subview %y[%i, 0, 0] [1, 256, 256] [1, 1, 1] : memref<2x256x256xf32> to memref<256x256xf32, strided<[256, 1], offset: ?>>
-    linalg.exp ins(%0 : memref<256x256xf32, strided<[256, 1], offset: ?>>) outs(%0 : memref<256x256xf32, strided<[256, 1], offset: ?>>)
+    linalg.map { math.exp } ins(%0 : memref<256x256xf32, strided<[256, 1], offset: ?>>) outs(%0 : memref<256x256xf32, strided<[256, 1], offset: ?>>)
   }
   return
 }
@@ -130,16 +130,16 @@ func.func @loops(%x: memref<256x256xf32>, %y: memref<2x256x256xf32>) {
 // What is called may use any memory: nothing is moved past it.
 // CHECK-LABEL: func.func @call(
 // CHECK: scf.forall
-// CHECK: linalg.exp
+// CHECK: linalg.map { math.exp }
 // CHECK: call @other
 // CHECK: scf.forall
-// CHECK: linalg.exp
+// CHECK: linalg.map { math.exp }
 // CHECK: return
 func.func private @other()
 func.func @call(%x: memref<256x256xf32>) {
-  linalg.exp ins(%x : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
+  linalg.map { math.exp } ins(%x : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
   call @other() : () -> ()
-  linalg.exp ins(%x : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
+  linalg.map { math.exp } ins(%x : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
   return
 }
 
@@ -155,14 +155,14 @@ func.func @call(%x: memref<256x256xf32>) {
 #sum = affine_map<(i, j) -> (j)>
 func.func @stays(%x: memref<512x512xf32>, %few: memref<16x16xf32>, %sums: memref<512xf32>, %any: memref<?x512xf32>,
                  %same: memref<512x512xf32, strided<[1, 1]>>, %strided: memref<512x512xf32, strided<[?, 1]>>) {
-  linalg.exp ins(%few : memref<16x16xf32>) outs(%few : memref<16x16xf32>)
+  linalg.map { math.exp } ins(%few : memref<16x16xf32>) outs(%few : memref<16x16xf32>)
   linalg.generic {indexing_maps = [#inner, #sum], iterator_types = ["reduction", "parallel"]}
       ins(%x : memref<512x512xf32>) outs(%sums : memref<512xf32>) {
   ^bb0(%a: f32, %b: f32):
     %0 = arith.addf %a, %b : f32
     linalg.yield %0 : f32
   }
-  linalg.exp ins(%any : memref<?x512xf32>) outs(%any : memref<?x512xf32>)
+  linalg.map { math.exp } ins(%any : memref<?x512xf32>) outs(%any : memref<?x512xf32>)
   linalg.generic {indexing_maps = [#inner, #inner], iterator_types = ["parallel", "parallel"]}
       outs(%x, %x : memref<512x512xf32>, memref<512x512xf32>) {
   ^bb0(%a: f32, %b: f32):
@@ -173,8 +173,8 @@ func.func @stays(%x: memref<512x512xf32>, %few: memref<16x16xf32>, %sums: memref
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
   }
-  linalg.exp ins(%x : memref<512x512xf32>) outs(%same : memref<512x512xf32, strided<[1, 1]>>)
-  linalg.exp ins(%x : memref<512x512xf32>) outs(%strided : memref<512x512xf32, strided<[?, 1]>>)
+  linalg.map { math.exp } ins(%x : memref<512x512xf32>) outs(%same : memref<512x512xf32, strided<[1, 1]>>)
+  linalg.map { math.exp } ins(%x : memref<512x512xf32>) outs(%strided : memref<512x512xf32, strided<[?, 1]>>)
   return
 }
 
@@ -183,16 +183,16 @@ func.func @stays(%x: memref<512x512xf32>, %few: memref<16x16xf32>, %sums: memref
 // A body that reads other memory: neither is it divided, nor does what writes there pass it.
 // CHECK-LABEL: func.func @gather(
 // CHECK: scf.forall
-// CHECK: linalg.exp
+// CHECK: linalg.map { math.exp }
 // CHECK: }
 // CHECK: linalg.generic {{.*}} ins(%{{.*}} : memref<256xindex>)
 // CHECK: memref.load
 // CHECK: scf.forall
-// CHECK: linalg.exp
+// CHECK: linalg.map { math.exp }
 // CHECK: return
 func.func @gather(%at: memref<256xindex>, %y: memref<256x256xf32>) {
   %x = memref.alloc() : memref<256x256xf32>
-  linalg.exp ins(%y : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
+  linalg.map { math.exp } ins(%y : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%at : memref<256xindex>) outs(%y : memref<256x256xf32>) {
   ^bb0(%a: index, %b: f32):
@@ -200,7 +200,7 @@ func.func @gather(%at: memref<256xindex>, %y: memref<256x256xf32>) {
     %0 = memref.load %x[%a, %j] : memref<256x256xf32>
     linalg.yield %0 : f32
   }
-  linalg.exp ins(%x : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
+  linalg.map { math.exp } ins(%x : memref<256x256xf32>) outs(%x : memref<256x256xf32>)
   memref.copy %x, %y : memref<256x256xf32> to memref<256x256xf32>
   memref.dealloc %x : memref<256x256xf32>
   return

@@ -9,8 +9,8 @@
 // CHECK: math.tanh
 // CHECK: scf.forall.in_parallel
 // CHECK-COUNT-2: tensor.parallel_insert_slice
-// CHECK: %[[T:.*]] = linalg.exp ins(%[[R]]#0
-// CHECK: %[[U:.*]] = linalg.exp ins(%[[R]]#1
+// CHECK: %[[T:.*]] = linalg.map { math.exp } ins(%[[R]]#0
+// CHECK: %[[U:.*]] = linalg.map { math.exp } ins(%[[R]]#1
 // CHECK-NOT: scf.forall
 // CHECK: return %[[T]], %[[U]]
 func.func @siblings(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -23,7 +23,7 @@ func.func @siblings(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
       tensor.parallel_insert_slice %2 into %o[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
     }
   }
-  %t = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %t = linalg.map { math.exp } ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>)
   %y = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
   %b = scf.forall (%i) in (4) shared_outs(%o = %e) -> (tensor<4xf32>) {
     %0 = tensor.extract %y[%i] : tensor<?xf32>
@@ -33,7 +33,7 @@ func.func @siblings(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
       tensor.parallel_insert_slice %2 into %o[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
     }
   }
-  %u = linalg.exp ins(%b : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %u = linalg.map { math.exp } ins(%b : tensor<4xf32>) outs(%e : tensor<4xf32>)
   return %t, %u : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -42,7 +42,7 @@ func.func @siblings(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // A loop that needs the other's result, through an operation between them, or has another number of blocks, stays.
 // CHECK-LABEL: func.func @apart(
 // CHECK: scf.forall (%{{.*}}) in (4)
-// CHECK: linalg.exp
+// CHECK: linalg.map { math.exp }
 // CHECK: scf.forall (%{{.*}}) in (4)
 // CHECK: scf.forall (%{{.*}}) in (2)
 // CHECK: return
@@ -54,7 +54,7 @@ func.func @apart(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
       tensor.parallel_insert_slice %0 into %o[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
     }
   }
-  %t = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %t = linalg.map { math.exp } ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>)
   %b = scf.forall (%i) in (4) shared_outs(%o = %e) -> (tensor<4xf32>) {
     %0 = tensor.extract_slice %t[%i] [1] [1] : tensor<4xf32> to tensor<1xf32>
     scf.forall.in_parallel {

@@ -70,7 +70,7 @@ func.func @outside(%a: tensor<64x64xf32>, %c: tensor<64x64xf32>, %d: tensor<64xf
     -> (tensor<64x64xf32>, tensor<64xf32>, tensor<1x1x4x16xf32>) {
   %m = linalg.mmt4d ins(%p, %q : tensor<1x8x4x1xf32>, tensor<1x8x16x1xf32>) outs(%s : tensor<1x1x4x16xf32>) -> tensor<1x1x4x16xf32>
   %r = linalg.matmul ins(%a, %a : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %t = linalg.mul ins(%r, %a : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t = linalg.map { arith.mulf } ins(%r, %a : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>)
   %sums = linalg.reduce ins(%r : tensor<64x64xf32>) outs(%d : tensor<64xf32>) dimensions = [1] (%x: f32, %y: f32) {
     %0 = arith.addf %x, %y : f32
     linalg.yield %0 : f32
@@ -107,6 +107,6 @@ func.func @sizes(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: tensor<?x?xf32>) 
   %m = tensor.dim %p, %c0 : tensor<?x?xf32>
   %n = tensor.dim %p, %c1 : tensor<?x?xf32>
   %e = tensor.empty(%m, %n) : tensor<?x?xf32>
-  %r = linalg.add ins(%p, %p : tensor<?x?xf32>, tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %r = linalg.map { arith.addf } ins(%p, %p : tensor<?x?xf32>, tensor<?x?xf32>) outs(%e : tensor<?x?xf32>)
   return %r : tensor<?x?xf32>
 }

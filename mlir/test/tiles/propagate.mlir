@@ -63,7 +63,7 @@ func.func @bf16(%r: tensor<100xf32>, %more: tensor<100x32xf32>, %x: tensor<100x2
   %e = tensor.empty() : tensor<100x32xf32>
   %f = tensor.empty() : tensor<100x32xbf16>
   %s = linalg.matmul ins(%x, %a : tensor<100x24xbf16>, tensor<24x32xbf16>) outs(%c : tensor<100x32xf32>) -> tensor<100x32xf32>
-  %u = linalg.add ins(%s, %more : tensor<100x32xf32>, tensor<100x32xf32>) outs(%e : tensor<100x32xf32>) -> tensor<100x32xf32>
+  %u = linalg.map { arith.addf } ins(%s, %more : tensor<100x32xf32>, tensor<100x32xf32>) outs(%e : tensor<100x32xf32>)
   %y = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]} ins(%u, %r : tensor<100x32xf32>, tensor<100xf32>) outs(%f : tensor<100x32xbf16>) {
   ^bb0(%0: f32, %1: f32, %2: bf16):
     %3 = arith.divf %0, %1 : f32

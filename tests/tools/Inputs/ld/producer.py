@@ -14,10 +14,11 @@ def encode(text):
     return sum(letters.index(letter) << 6 * i for i, letter in enumerate(text))
 
 
-old, new = encode("LLVM22"), encode("LLVM99")
+known, new = [encode(f"LLVM{version}") for version in (22, 23, 24)], encode("LLVM99")
 for at in range(512):
-    if bits >> at & (1 << 36) - 1 == old:
+    old = bits >> at & (1 << 36) - 1
+    if old in known:
         bits ^= (old ^ new) << at
         open(sys.argv[2], "wb").write(bits.to_bytes(len(data), "little"))
         sys.exit(0)
-sys.exit("found no producer LLVM22")
+sys.exit("found no producer LLVM22, LLVM23 or LLVM24")

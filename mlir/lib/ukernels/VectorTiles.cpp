@@ -88,7 +88,7 @@ struct VectorBuilder {
     auto vector = dyn_cast<VectorType>(value.getType());
     Type to = vector ? Type(vector.clone(element)) : element;
     if (isa<FloatType>(element))
-      return arith::ExtFOp::create(builder, where, to, value);
+      return arith::ExtFOp::create(builder, where, to, value, {});
     return isUnsigned ? Value(arith::ExtUIOp::create(builder, where, to, value))
                       : Value(arith::ExtSIOp::create(builder, where, to, value));
   }

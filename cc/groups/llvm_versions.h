@@ -14,6 +14,10 @@ enum { ld_amd_settings_are_flags = LLVM_VERSION_MAJOR >= 24 };
 /* Whether Clang omits the size of wavefronts that is a processor's default: 32 from gfx10 on. */
 enum { ld_amd_wavefront_is_implied = LLVM_VERSION_MAJOR >= 23 };
 
+/* Fast-math flags that LLVM's passes add to operations for which they have proven them. */
+#define LD_INFERRED_FLAGS                                                                          \
+  (LLVMFastMathFlags)(LLVM_VERSION_MAJOR < 24 ? LLVMFastMathNone : LLVMFastMathNoNaNs)
+
 /* The name of the feature AMX-TF32; "" where LLVM does not have it. */
 #define LD_AMX_TF32 (LLVM_VERSION_MAJOR < 23 ? "amx-tf32" : "")
 

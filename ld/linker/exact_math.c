@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/exact_math.h"
 
+#include "cc/groups/llvm_versions.h"
 #include "ld/linker/multiply_add.h"
 #include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
@@ -104,7 +105,8 @@ static bool uses_accuracy(kdl_target_family family) {
 static kdl_status keep_instruction(const ld_linker *linker, ld_multiply_adds *adds,
                                    LLVMValueRef function, LLVMValueRef instruction,
                                    unsigned accuracy) {
-  if (LLVMCanValueUseFastMathFlags(instruction) && LLVMGetFastMathFlags(instruction))
+  if (LLVMCanValueUseFastMathFlags(instruction) &&
+      (LLVMGetFastMathFlags(instruction) & ~LD_INFERRED_FLAGS))
     return fail_inexact(linker, function, "fast-math flags");
   if (uses_accuracy(linker->target.family) && LLVMGetMetadata(instruction, accuracy))
     return fail_inexact(linker, function, "operations with a permitted error");

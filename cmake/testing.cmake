@@ -51,18 +51,22 @@ endif()
 #   language.x86-64-v2, -v4                    language.x86-64-v3
 #   language.intel-opencl-c, intel-spirv64     language.opencl-c, language.intel-spirv64v1.3
 #   language.gfx11-generic                     language.gfx942
-#   language.translated-sm_90, -gfx942         language.translated, language.portable-sm_90, -gfx942
+#   language.translated-sm_90, -gfx942         language.translated; the lowering for these: tools.portable, tools.portable-devices
+#   language.portable-sm_90, -gfx942, -intel   language.portable, conformance.portable_*; the lowering for these: the same
 #   mlir.lower-linalg-f16, -i8                 mlir.lower-linalg-f32, -bf16; the types' own code: ukernels.matmul.f32_f16, s32_s8
 #   mlir.lower-linalg-sizes-16, -sizes-i8      mlir.lower-linalg-sizes
 #   ukernels.matmul.watched, .blocks: 3 types  the same of f32_bf16; the types' own code: ukernels.mma
 #   ukernels.matmul.f32_*.avx512               ukernels.matmul.f32_bf16.avx512bf16, ukernels.mma.f32_*_avx512
+#   ukernels.matmul.s32_s8.avx512vnni          ukernels.matmul.s32_s8, ukernels.mma.s32_*
+#   bench.vendor_instructions                  bench.launch_instructions
 #   tools.bench-matmul, -slowed, -interrupt    unit.bench_results, tools.bench, what they measure apart: timing decides in none
 #   tools.bench-page                           unit.bench_results; needs a browser (300 MB)
 #   bench.mlir_mmt4d, bench.mlir_linalg        mlir.mmt4d-numbers, mlir.lower-linalg-f32, -bf16; what they measure apart: timing decides in neither
 #   setup.order                                none: it configures six times; fails only by cmake/compiler.cmake and configure.sh
 set(KDL_LONG
-    "^bench[.]mlir_mmt4d$|^bench[.]mlir_linalg$|^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic|translated-sm_90|translated-gfx942)$|^setup[.]order$"
+    "^bench[.]mlir_mmt4d$|^bench[.]vendor_instructions$|^bench[.]mlir_linalg$|^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic|translated-sm_90|translated-gfx942|portable-sm_90|portable-gfx942|portable-intel)$|^setup[.]order$"
     "|^mlir[.]lower-linalg-(f16|i8|sizes-(16|i8))$|^tools[.]bench-(interrupt|matmul|page|slowed)"
+    "|^ukernels[.]matmul[.]s32_s8[.]avx512vnni$"
     "|^ukernels[.]matmul[.]((watched|blocks)[.](f32_f16|f32_f32|s32_s8)|f32_(bf16|f16|f32)[.]avx512)$")
 string(CONCAT KDL_LONG ${KDL_LONG})
 # Under a sanitizer besides: the commands' tests, which are more of compilers, linkers and FileCheck than of kdl, other

@@ -115,16 +115,6 @@ static void drop_by_value(LLVMValueRef function) {
     LLVMRemoveEnumAttributeAtIndex(function, i, kind_of("byval"));
 }
 
-static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index) {
-  LLVMAttributeRef attributes[64];
-  unsigned count = LLVMGetAttributeCountAtIndex(from, index);
-  if (count > 64)
-    return;
-  LLVMGetAttributesAtIndex(from, index, attributes);
-  for (unsigned i = 0; i < count; ++i)
-    LLVMAddAttributeAtIndex(to, index, attributes[i]);
-}
-
 static void set_by_reference(const amd *a, LLVMValueRef function, unsigned index, LLVMTypeRef type,
                              unsigned align) {
   LLVMAddAttributeAtIndex(function, index,
@@ -150,7 +140,7 @@ static void replace_kernel(const amd *a, LLVMValueRef old) {
   LLVMSetLinkage(made, LLVMGetLinkage(old));
   LLVMSetVisibility(made, LLVMGetVisibility(old));
   LLVMSetFunctionCallConv(made, LLVMGetFunctionCallConv(old));
-  copy_attributes(old, made, LD_FUNCTION_ATTRIBUTES);
+  ld_copy_attributes(old, made, LD_FUNCTION_ATTRIBUTES);
   for (LLVMBasicBlockRef b; (b = LLVMGetFirstBasicBlock(old));) {
     LLVMRemoveBasicBlockFromParent(b);
     LLVMAppendExistingBasicBlock(made, b);
@@ -166,7 +156,7 @@ static void replace_kernel(const amd *a, LLVMValueRef old) {
       LLVMBuildMemCpy(a->builder, copy, align, value, align, size_of(a, type));
       value = copy;
     } else {
-      copy_attributes(old, made, i + 1);
+      ld_copy_attributes(old, made, i + 1);
     }
     LLVMReplaceAllUsesWith(LLVMGetParam(old, i), value);
   }

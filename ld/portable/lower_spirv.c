@@ -56,16 +56,6 @@ kdl_status ld_spirv_finish(ld_linker *linker) {
 /* ------------------------------------------------------------------------------------------ */
 /* Dynamic group memory                                                                         */
 
-static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index) {
-  LLVMAttributeRef attributes[64];
-  unsigned count = LLVMGetAttributeCountAtIndex(from, index);
-  if (count > 64)
-    return;
-  LLVMGetAttributesAtIndex(from, index, attributes);
-  for (unsigned i = 0; i < count; ++i)
-    LLVMAddAttributeAtIndex(to, index, attributes[i]);
-}
-
 /* The same kernel with a pointer to group memory as its last parameter, which is returned. */
 static LLVMValueRef add_parameter(LLVMModuleRef module, LLVMValueRef old, kdl_arena *arena) {
   LLVMContextRef context = LLVMGetModuleContext(module);
@@ -81,13 +71,13 @@ static LLVMValueRef add_parameter(LLVMModuleRef module, LLVMValueRef old, kdl_ar
   LLVMSetLinkage(made, LLVMGetLinkage(old));
   LLVMSetVisibility(made, LLVMGetVisibility(old));
   LLVMSetFunctionCallConv(made, LLVMGetFunctionCallConv(old));
-  copy_attributes(old, made, LD_FUNCTION_ATTRIBUTES);
+  ld_copy_attributes(old, made, LD_FUNCTION_ATTRIBUTES);
   for (LLVMBasicBlockRef b; (b = LLVMGetFirstBasicBlock(old));) {
     LLVMRemoveBasicBlockFromParent(b);
     LLVMAppendExistingBasicBlock(made, b);
   }
   for (unsigned i = 0; i < count; ++i) {
-    copy_attributes(old, made, i + 1);
+    ld_copy_attributes(old, made, i + 1);
     LLVMReplaceAllUsesWith(LLVMGetParam(old, i), LLVMGetParam(made, i));
   }
   LLVMDeleteFunction(old);

@@ -180,16 +180,6 @@ static bool is_group_pointer(LLVMTypeRef type) {
          LLVMGetPointerAddressSpace(type) == LD_SPACE_GROUP;
 }
 
-static void copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index) {
-  LLVMAttributeRef attributes[64];
-  unsigned count = LLVMGetAttributeCountAtIndex(from, index);
-  if (count > 64)
-    return;
-  LLVMGetAttributesAtIndex(from, index, attributes);
-  for (unsigned i = 0; i < count; ++i)
-    LLVMAddAttributeAtIndex(to, index, attributes[i]);
-}
-
 static LLVMValueRef dynamic_memory(LLVMModuleRef module) {
   LLVMValueRef found = LLVMGetNamedGlobal(module, "kdl_dynamic");
   if (found)
@@ -210,13 +200,13 @@ static void drop_last_parameter(const ld_linker *linker, LLVMModuleRef module, L
   LLVMSetValueName2(old, "", 0);
   LLVMValueRef made = LLVMAddFunction(module, name, LLVMFunctionType(result, types, count, false));
   LLVMSetFunctionCallConv(made, LD_SPIR_KERNEL);
-  copy_attributes(old, made, LD_FUNCTION_ATTRIBUTES);
+  ld_copy_attributes(old, made, LD_FUNCTION_ATTRIBUTES);
   for (LLVMBasicBlockRef b; (b = LLVMGetFirstBasicBlock(old));) {
     LLVMRemoveBasicBlockFromParent(b);
     LLVMAppendExistingBasicBlock(made, b);
   }
   for (unsigned i = 0; i < count; ++i) {
-    copy_attributes(old, made, i + 1);
+    ld_copy_attributes(old, made, i + 1);
     LLVMReplaceAllUsesWith(LLVMGetParam(old, i), LLVMGetParam(made, i));
   }
   LLVMReplaceAllUsesWith(LLVMGetParam(old, count), dynamic_memory(module));

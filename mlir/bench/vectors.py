@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures linalg.matmul of types without a microkernel, compiled by kdl-lower-linalg, beside what the vector unit can do.
+"""Measures linalg.matmul of types without a microkernel, compiled by kdl-lower-linalg, next to what the vector unit can do.
 
     vectors.py BUILD [--shapes=MxNxK,...] [--types=LHS:RHS:ACC,...] [--runs=N]
 

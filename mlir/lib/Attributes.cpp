@@ -62,8 +62,10 @@ constexpr Discardable discardables[] = {
     {parallelBodyAttr, isOp<FunctionOpInterface>, function, isAttr<FlatSymbolRefAttr>, symbol},
     {manualDeallocationAttr, isOp<FunctionOpInterface>, function, isAttr<UnitAttr>, unit},
     {noUkernelAttr, isAny, "an operation", isAttr<UnitAttr>, unit},
-    {vectorBytesAttr, isOp<linalg::LinalgOp>, "an operation of linalg", isAttr<IntegerAttr>,
-     "a number"},
+    {layoutAttr, isOp<linalg::LinalgOp>, "an operation of linalg", isAttr<MmaLayoutAttr>,
+     "#kdl.mma_layout"},
+    {providerAttr, isOp<ModuleOp>, "a module", isAttr<UkernelProviderInterface>,
+     "a provider of microkernels, such as #kdl.ukernel_library"},
     {deferredAttr, isOp<gpu::LaunchFuncOp>, "a gpu.launch_func", isAttr<UnitAttr>, unit},
 };
 
@@ -113,5 +115,7 @@ LogicalResult kdl::verifyDiscardable(Operation *op, NamedAttribute attribute) {
     return verifyObjectList(emitError, cast<ArrayAttr>(attribute.getValue()));
   if (name == objectAttr)
     return verifyObjectNames(emitError, op, attribute.getValue());
+  if (name == layoutAttr)
+    return cast<MmaLayoutAttr>(attribute.getValue()).verifyOperands(emitError, op);
   return success();
 }

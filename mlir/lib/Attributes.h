@@ -45,8 +45,11 @@ inline constexpr StringLiteral manualDeallocationAttr = "kdl.frees_by_hand";
 /// Of a contraction for which kdl-data-tile found no microkernel and reported that.
 inline constexpr StringLiteral noUkernelAttr = "kdl.stays";
 
-/// Of a product in tiles without a microkernel: the bytes of a vector that computes it.
-inline constexpr StringLiteral vectorBytesAttr = "kdl.vector_bytes";
+/// Of a product in tiles: the layout of its operands, `#kdl.mma_layout`.
+inline constexpr StringLiteral layoutAttr = "kdl.mma_layout";
+
+/// Of a module: where its microkernels come from.
+inline constexpr StringLiteral providerAttr = "kdl.ukernel_provider";
 
 /// Of a launch: a later operation waits for it.
 inline constexpr StringLiteral deferredAttr = "kdl.deferred";

@@ -13,6 +13,7 @@ using namespace mlir::kdl;
 
 #include "KdlDialect.cpp.inc"
 #include "KdlEnums.cpp.inc"
+#include "KdlInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "KdlAttrs.cpp.inc"
 

@@ -3,6 +3,7 @@
 #define KDL_MLIR_DIALECT_H
 
 #include "Compat.h"
+#include "UkernelProvider.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Dialect.h"

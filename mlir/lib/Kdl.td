@@ -8,6 +8,7 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/Interfaces.td"
 
 def Kdl_Dialect : Dialect {
   let name = "kdl";
@@ -126,6 +127,88 @@ def Kdl_ObjectAttr : Kdl_Attr<"Object", "object"> {
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::ElementsAttr":$data);
   let assemblyFormat = "`<` $name `,` $data `>`";
   let genVerifyDecl = 1;
+}
+
+def Kdl_MmaLayoutAttr : Kdl_Attr<"MmaLayout", "mma_layout"> {
+  let summary = "The layout of a product's operands in tiles, and the microkernel that takes it";
+  let description = [{
+    The attribute `kdl.mma_layout` of a `linalg.mmt4d`, a `linalg.batch_mmt4d` or a `linalg.generic`
+    with their loops. The units are those of `<kdl/mma.h>`: a word has `values` elements along K, a
+    vector `columns` words, and a tile of the result `intrinsics_m` rows of `intrinsics_n` vectors.
+    A microkernel takes `intrinsics_k` words of each row at a time.
+
+    | operand | dimensions |
+    |---|---|
+    | left | `[M1][K1][intrinsics_m][values]` |
+    | right | `[N1][K1][intrinsics_n * columns][values]` |
+    | left, with `intrinsics_k` above 1 | `[M1][K1][intrinsics_m][intrinsics_k][values]` |
+    | right, with `intrinsics_k` above 1 | `[N1][K1][intrinsics_k][intrinsics_n * columns][values]` |
+    | result | `[M1][N1][intrinsics_m][intrinsics_n * columns]` |
+
+    A batch has one more dimension in front. Without a microkernel, the loop over K is code in vectors of
+    `vector_bytes` bytes.
+
+    ```mlir
+    linalg.mmt4d {kdl.mma_layout = #kdl.mma_layout<ukernel = "kdl_uk_mma_f32_bf16",
+                                                   intrinsics_m = 14, intrinsics_n = 2, values = 2>}
+      ins(%a, %b : tensor<8x32x14x2xbf16>, tensor<4x32x32x2xbf16>) outs(%c : tensor<8x4x14x32xf32>)
+      -> tensor<8x4x14x32xf32>
+    ```
+  }];
+  let parameters = (ins
+    StringRefParameter<"the microkernel", "\"\"">:$ukernel,
+    "int64_t":$intrinsics_m,
+    "int64_t":$intrinsics_n,
+    DefaultValuedParameter<"int64_t", "1">:$intrinsics_k,
+    DefaultValuedParameter<"int64_t", "16">:$columns,
+    DefaultValuedParameter<"int64_t", "1">:$values,
+    DefaultValuedParameter<"int64_t", "0">:$vector_bytes
+  );
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getIntrinsicsM(); }
+    int64_t getPanelColumns() const { return getIntrinsicsN() * getColumns(); }
+    /// Whether the operands have several words of a row side by side, in a dimension of their own.
+    bool hasStepBlocks() const { return getIntrinsicsK() > 1; }
+    /// Checks the operands of an operation of linalg.
+    ::llvm::LogicalResult verifyOperands(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError, ::mlir::Operation *op) const;
+  }];
+}
+
+def Kdl_UkernelProviderInterface : AttrInterface<"UkernelProviderInterface"> {
+  let cppNamespace = "::mlir::kdl";
+  let description = [{
+    Where the microkernels of a module come from: its attribute `kdl.ukernel_provider`. A compiler
+    implements this for an attribute of its own dialect, and then `kdl-data-tile` tiles for its
+    microkernels and `kdl-lower-mmt4d-to-ukernels` calls them. `#kdl.ukernel_library` is the
+    implementation for files.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The microkernel for a product, which is described in `<kdl/mlir/UkernelProvider.h>`; otherwise
+        says why there is none.
+      }],
+      "::mlir::FailureOr<::mlir::kdl::MmaUkernel>", "findMmaUkernel",
+      (ins "const ::mlir::kdl::MmaProduct &":$product, "::std::string &":$why)>,
+  ];
+}
+
+def Kdl_UkernelLibraryAttr : Kdl_Attr<"UkernelLibrary", "ukernel_library",
+    [DeclareAttrInterfaceMethods<Kdl_UkernelProviderInterface>]> {
+  let summary = "A library of microkernels: a file of images that libkdl can open";
+  let description = [{
+    The best image for the CPU that provides the microkernel, by libkdl's rules. A microkernel's name
+    has the types of the accumulators and operands: `kdl_uk_mma_f32_bf16`, `kdl_uk_mma_f64_f64`,
+    `kdl_uk_mma_s32_u8s16`. Without a path it is libkdl's own library.
+
+    ```mlir
+    module attributes {kdl.ukernel_provider = #kdl.ukernel_library<"mine.offload">} {...}
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"path", "\"\"">:$path);
+  let assemblyFormat = "(`<` $path^ `>`)?";
 }
 
 def Kdl_VariantAttr : Kdl_Attr<"Variant", "variant",

@@ -144,9 +144,12 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     `linalg.matmul`, `batch_matmul`, `matvec`, `vecmat`, their batched, transposed and quantised
     forms, `linalg.contract` and every `linalg.generic` that multiplies and adds with one dimension
     each of rows, columns and K, on tensors, become `linalg.pack` of both operands, `linalg.mmt4d`
-    or `linalg.batch_mmt4d`, and `linalg.unpack`. The tile sizes come from the microkernel that
-    `kdl-lower-mmt4d-to-ukernels` with the same options will call. Rows are divided evenly; a
-    product with 8 columns or fewer is transposed.
+    or `linalg.batch_mmt4d`, and `linalg.unpack`. The product gets the layout of its operands as an
+    attribute, `kdl.mma_layout`. The tile sizes come from the microkernel that
+    `kdl-lower-mmt4d-to-ukernels` with the same options will call: one of the module's functions,
+    of its provider (`kdl.ukernel_provider`), or of `library`. Rows are divided evenly. A
+    product that the costs of the target estimate as faster transposed, such as one of few
+    columns, is.
 
     | operands | K0 | conversion |
     |---|---|---|
@@ -156,10 +159,11 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     | i8, i8 to i32, signed or not | 4 | the left operand becomes unsigned, the right one signed; the initial accumulators correct for that and for zero points |
 
     The last two have operand types that `linalg.mmt4d` does not support, and become a
-    `linalg.generic` with its loops. Other types, whose operands are extended to that of the
-    accumulator, have no microkernel: they get K0 = 1, tiles that fit in the registers of the target,
-    the attribute `kdl.vector_bytes`, for which `kdl-lower-mmt4d-to-ukernels` creates vector code, and
-    a remark. Constant operands are packed, and their columns summed, at
+    `linalg.generic` with its loops. So do products whose microkernel takes several words of K at a time
+    (AMX, BFMMLA, USMMLA): their operands have a dimension more. Other types, whose operands are
+    extended to that of the accumulator, have no microkernel unless the provider has one: they get
+    K0 = 1, tiles that fit in the registers of the target, a layout with `vector_bytes`, for which
+    `kdl-lower-mmt4d-to-ukernels` creates vector code, and a remark. Constant operands are packed, and their columns summed, at
     compile time. An unsupported contraction stays unchanged, with a remark that gives the reason,
     or an error with `no-silent-fallback`.
 
@@ -180,11 +184,12 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     Option<"leavePlain", "leave-plain", "bool", "false",
            "leave products that tiling would not speed up to kdl-lower-contractions">,
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::kdl::KdlDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
-def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
+def KdlFuseTiles : Pass<"kdl-fuse-tiles"> {
   let summary = "Create loops over the tiles of mmt4d, and fuse its producers and consumers";
   let description = [{
     An mmt4d whose result is only unpacked becomes an `scf.forall` over blocks of rows, or of
@@ -202,9 +207,8 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
     is on tensors.
   }];
   let options = [
-    Option<"library", "library", "std::string", "\"\"",
-           "a library of microkernels; default: libkdl's own">,
-    Option<"target", "target", "std::string", "\"\"", "the CPU, as for kdl-data-tile">,
+    Option<"target", "target", "std::string", "\"\"",
+           "the CPU, as for kdl-data-tile: its caches decide the size of blocks">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",

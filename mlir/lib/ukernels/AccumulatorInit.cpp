@@ -71,9 +71,11 @@ bool canBeVectors(linalg::LinalgOp op) {
 
 class Unrolling {
 public:
-  Unrolling(linalg::LinalgOp op)
-      : builder(op), where(op.getLoc()), op(op),
-        type(cast<MemRefType>(op.getDpsInits()[0].getType())) {}
+  Unrolling(RewriterBase &builder, linalg::LinalgOp op)
+      : builder(builder), where(op.getLoc()), op(op),
+        type(cast<MemRefType>(op.getDpsInits()[0].getType())) {
+    builder.setInsertionPoint(op);
+  }
 
   void build() {
     int64_t rows = type.getShape()[static_cast<size_t>(type.getRank()) - 2];
@@ -81,7 +83,7 @@ public:
       for (int64_t column = 0; column < type.getShape().back(); column += mmaColumns)
         storeOne(row, column);
     }
-    op->erase();
+    builder.eraseOp(op);
   }
 
 private:
@@ -93,7 +95,7 @@ private:
   Value load(OpOperand *input, ArrayRef<Value> at);
   void storeOne(int64_t row, int64_t column);
 
-  OpBuilder builder;
+  RewriterBase &builder;
   Location where;
   linalg::LinalgOp op;
   MemRefType type;
@@ -143,8 +145,8 @@ void Unrolling::storeOne(int64_t row, int64_t column) {
 
 } // namespace
 
-void kdl::unrollAccumulatorInit(linalg::LinalgOp product) {
+void kdl::unrollAccumulatorInit(RewriterBase &rewriter, linalg::LinalgOp product) {
   linalg::LinalgOp start = findAccumulatorInit(product);
   if (start && canBeVectors(start))
-    Unrolling(start).build();
+    Unrolling(rewriter, start).build();
 }

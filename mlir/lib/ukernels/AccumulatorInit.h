@@ -3,12 +3,13 @@
 #define KDL_MLIR_UKERNEL_ACCUMULATOR_INIT_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace mlir::kdl {
 
 /// If the accumulator of one tile is initialised just before the product: unrolls that to one store
 /// per vector of the microkernel. LLVM then keeps the values in registers.
-void unrollAccumulatorInit(linalg::LinalgOp product);
+void unrollAccumulatorInit(RewriterBase &rewriter, linalg::LinalgOp product);
 
 } // namespace mlir::kdl
 

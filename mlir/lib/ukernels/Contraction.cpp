@@ -2,6 +2,7 @@
 #include "ukernels/Contraction.h"
 
 #include "Attributes.h"
+#include "ukernels/UkernelLibrary.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -73,62 +74,93 @@ static int64_t rankOf(Value value) {
   return cast<ShapedType>(value.getType()).getRank();
 }
 
+static bool hasBatch(linalg::LinalgOp op) {
+  return rankOf(op->getOperand(2)) == 5;
+}
+
+static bool hasStepBlocks(linalg::LinalgOp op) {
+  return rankOf(op->getOperand(0)) == (hasBatch(op) ? 6 : 5);
+}
+
+bool kdl::hasMmt4dLoops(linalg::LinalgOp op) {
+  return op.getIndexingMapsArray() == mmt4dMaps(op.getContext(), hasBatch(op), hasStepBlocks(op));
+}
+
+MmaProduct kdl::describeProduct(linalg::LinalgOp op) {
+  MmaProduct product{elementOf(op->getOperand(0)), elementOf(op->getOperand(1)),
+                     elementOf(op->getOperand(op->getNumOperands() - 1))};
+  if (std::optional<ContractionBody> body = matchContractionBody(op)) {
+    product.lhsUnsigned = body->lhsUnsigned;
+    product.rhsUnsigned = body->rhsUnsigned;
+  }
+  return product;
+}
+
+/// The form of the operands of a linalg.generic without a layout: that of libkdl's microkernels.
+static std::optional<MmaKind> matchOperandForm(linalg::LinalgOp op, const ContractionBody &body) {
+  MmaProduct product = describeProduct(op);
+  std::optional<MmaKind> kind;
+  if (product.lhs.isF32() && product.rhs.isF16() && product.acc.isF32()) {
+    product.lhs = product.rhs;
+    kind = getMmaKind(product);
+  } else if (product.lhs.isInteger(8) ? body.lhsUnsigned && !body.rhsUnsigned
+                                      : hasStepBlocks(op) && !product.lhs.isF16()) {
+    kind = getMmaKind(product);
+  }
+  if (kind)
+    kind->left = LhsForm::Unchanged;
+  return kind;
+}
+
 std::optional<Mmt4d> kdl::matchMmt4d(linalg::LinalgOp op) {
   auto isShaped = [](Type type) { return isa<ShapedType>(type); };
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
       !llvm::all_of(op->getOperandTypes(), isShaped))
     return std::nullopt;
-  Type lhs = elementOf(op->getOperand(0)), rhs = elementOf(op->getOperand(1)),
-       acc = elementOf(op->getOperand(2));
-  if (auto bytes = op->getAttrOfType<IntegerAttr>(vectorBytesAttr)) {
-    std::optional<ContractionBody> body = matchContractionBody(op);
-    bool hasBatch = rankOf(op->getOperand(2)) == 5;
-    if (!body || op.getIndexingMapsArray() != mmt4dMaps(op.getContext(), hasBatch, false))
-      return std::nullopt;
-    return Mmt4d{UkernelKind{"", 1, LhsForm::Unchanged}, hasBatch, /*inStepBlocks=*/false, *body,
-                 bytes.getInt()};
-  }
-  if (isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation())) {
-    std::optional<UkernelKind> kind = getUkernelKind(lhs, rhs, acc);
-    bool hasBatch = isa<linalg::BatchMmt4DOp>(op.getOperation());
-    return kind ? std::optional(Mmt4d{*kind, hasBatch, /*inStepBlocks=*/false}) : std::nullopt;
-  }
-  bool hasBatch = rankOf(op->getOperand(2)) == 5;
-  bool inStepBlocks = !hasBatch && rankOf(op->getOperand(0)) == 5;
-  std::optional<ContractionBody> body;
-  if (!isa<linalg::GenericOp>(op.getOperation()) ||
-      op.getIndexingMapsArray() != mmt4dMaps(op.getContext(), hasBatch, inStepBlocks) ||
-      !(body = matchContractionBody(op)))
+  bool isNamed = isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation());
+  if (!isNamed && (!isa<linalg::GenericOp>(op.getOperation()) || !hasMmt4dLoops(op)))
     return std::nullopt;
-  std::optional<UkernelKind> kind;
-  if (lhs.isF32() && rhs.isF16() && acc.isF32())
-    kind = getUkernelKind(rhs, rhs, acc);
-  else if (lhs.isInteger(8) ? body->lhsUnsigned && !body->rhsUnsigned
-                            : inStepBlocks && !lhs.isF16())
-    kind = getUkernelKind(lhs, rhs, acc);
+  std::optional<ContractionBody> body = matchContractionBody(op);
+  if (!body)
+    return std::nullopt;
+  Mmt4d found{{}, hasBatch(op), hasStepBlocks(op), *body};
+  if (auto layout = op->getAttrOfType<MmaLayoutAttr>(layoutAttr)) {
+    found.kind = {layout.getUkernel().str(), layout.getValues(), LhsForm::Unchanged};
+    found.vectorBytes = layout.getVectorBytes();
+    return found;
+  }
+  std::optional<MmaKind> kind =
+      isNamed ? getMmaKind(describeProduct(op)) : matchOperandForm(op, *body);
   if (!kind)
     return std::nullopt;
-  kind->left = LhsForm::Unchanged;
-  return Mmt4d{*kind, hasBatch, inStepBlocks};
+  found.kind = *kind;
+  return found;
+}
+
+bool kdl::isMmt4d(linalg::LinalgOp op) {
+  return isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation()) || matchMmt4d(op);
 }
 
 linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs, Value rhs,
-                                  Value acc, ContractionBody body) {
-  bool hasBatch = rankOf(acc) == 5, inStepBlocks = !hasBatch && rankOf(lhs) == 5;
+                                  Value acc, MmaLayoutAttr layout, ContractionBody body) {
+  bool hasBatch = rankOf(acc) == 5, inStepBlocks = layout.hasStepBlocks();
   Type type = acc.getType();
+  auto withLayout = [&](Operation *made) {
+    made->setAttr(layoutAttr, layout);
+    return cast<linalg::LinalgOp>(made);
+  };
   if (!inStepBlocks && elementOf(lhs) == elementOf(rhs) && isa<FloatType>(elementOf(lhs))) {
     if (hasBatch)
-      return cast<linalg::LinalgOp>(
-          linalg::BatchMmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc)
-              .getOperation());
-    return cast<linalg::LinalgOp>(
-        linalg::Mmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc).getOperation());
+      return withLayout(
+          linalg::BatchMmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc));
+    return withLayout(linalg::Mmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc));
   }
   using utils::IteratorType;
-  SmallVector<IteratorType> loops(hasBatch || inStepBlocks ? 7 : 6, IteratorType::parallel);
-  loops[hasBatch ? 3 : 2] = loops.back() = IteratorType::reduction;
+  size_t first = hasBatch ? 1 : 0;
+  SmallVector<IteratorType> loops(first + (inStepBlocks ? 7 : 6), IteratorType::parallel);
+  loops[first + 2] = loops.back() = IteratorType::reduction;
   if (inStepBlocks)
-    loops[5] = IteratorType::reduction;
+    loops[first + 5] = IteratorType::reduction;
   auto made = linalg::GenericOp::create(
       builder, where, type, ValueRange{lhs, rhs}, acc,
       mmt4dMaps(builder.getContext(), hasBatch, inStepBlocks), loops,
@@ -155,5 +187,5 @@ linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs,
         }
         linalg::YieldOp::create(inner, at, sum);
       });
-  return cast<linalg::LinalgOp>(made.getOperation());
+  return withLayout(made);
 }

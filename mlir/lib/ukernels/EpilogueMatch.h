@@ -3,7 +3,7 @@
 #ifndef KDL_MLIR_EPILOGUE_MATCH_H
 #define KDL_MLIR_EPILOGUE_MATCH_H
 
-#include "ukernels/LowerContractions.h"
+#include "ukernels/UnpackedContraction.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 

@@ -3,8 +3,11 @@
 // consumers into them.
 #include "Dialect.h"
 #include "Passes.h"
+#include "Transforms.h"
 #include "ukernels/Contraction.h"
+#include "ukernels/CpuCosts.h"
 #include "ukernels/FuseElementwise.h"
+#include "ukernels/UkernelSelection.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -14,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/TilingInterface.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLFUSETILES
@@ -24,9 +28,6 @@ using namespace mlir;
 using namespace mlir::kdl;
 
 namespace {
-
-constexpr int64_t blockBytes = 448 << 10; // of the packed left operand: half of an L2 of 1 MiB
-constexpr int64_t wantedBlocks = 16;      // enough for several threads
 
 using Sizes = SmallVector<OpFoldResult>;
 
@@ -86,9 +87,10 @@ std::optional<Chain> findChain(linalg::LinalgOp product) {
 
 class Fusion {
 public:
-  Fusion(Chain chain, bool wholeBlocks)
-      : chain(chain), builder(chain.last()), where(chain.product.getLoc()),
-        wholeBlocks(wholeBlocks), first(chain.hasBatch ? 1 : 0) {
+  Fusion(RewriterBase &builder, Chain chain, const CpuCosts &costs)
+      : chain(chain), builder(builder), where(chain.product.getLoc()), costs(costs),
+        first(chain.hasBatch ? 1 : 0) {
+    builder.setInsertionPoint(chain.last());
     auto result = cast<RankedTensorType>(chain.product->getResult(0).getType());
     tiles.assign(result.getShape().end() - 2, result.getShape().end());
   }
@@ -129,9 +131,9 @@ private:
   Value block(const Part &block, Value result);
 
   Chain chain;
-  OpBuilder builder;
+  RewriterBase &builder;
   Location where;
-  bool wholeBlocks;
+  const CpuCosts &costs;
   SmallVector<int64_t> tiles;
   size_t first; // dimension of m1 in packed tensors
   Part all;
@@ -169,7 +171,9 @@ void Fusion::planBlocks() {
 
   // Packs an operand in the loops if nothing else uses its packed form.
   auto packOf = [](Value operand) {
-    auto found = operand.getDefiningOp<linalg::PackOp>();
+    if (auto view = operand.getDefiningOp<tensor::ExpandShapeOp>()) // in step blocks
+      operand = onlyUser(operand) ? view.getSrc() : nullptr;
+    auto found = operand ? operand.getDefiningOp<linalg::PackOp>() : nullptr;
     return found && onlyUser(operand) ? found : nullptr;
   };
   pack = packOf(lhs);
@@ -183,17 +187,17 @@ void Fusion::planBlocks() {
     lot *= size;
   int64_t k = k1 ? *k1 * lot : 1024;
   int64_t bytes = std::max<int64_t>(1, k * tiles[0] * type.getElementTypeBitWidth() / 8);
-  rowTiles = std::max<int64_t>(1, blockBytes / bytes);
+  rowTiles = std::max<int64_t>(1, costs.blockBytes() / bytes);
   if (m1) {
-    int64_t shares = llvm::divideCeilSigned(*m1, wantedBlocks);
+    int64_t shares = llvm::divideCeilSigned(*m1, costs.blocks);
     rowTiles = std::max<int64_t>(1, std::min({rowTiles, shares, *m1}));
   }
   columnTiles = 0;
-  if (m1 && *m1 < wantedBlocks / 2) {
+  if (m1 && *m1 < costs.blocks / 2) {
     pack = nullptr; // few rows: packed once, for all columns
     rightPack = packOf(rhs);
     rowTiles = 0;
-    columnTiles = n1 ? llvm::divideCeilSigned(*n1, wantedBlocks) : 4;
+    columnTiles = n1 ? llvm::divideCeilSigned(*n1, costs.blocks) : 4;
   }
 }
 
@@ -233,12 +237,25 @@ Value Fusion::packedPart(linalg::PackOp how, Value operand, OpFoldResult batchAt
     });
   else
     part = slice(source, from, size);
-  Value to = tensor::EmptyOp::create(builder, where, counts, type.getElementType());
+  auto view = operand.getDefiningOp<tensor::ExpandShapeOp>();
+  Sizes packedCounts = view ? sizes(view.getSrc()) : counts;
+  if (chain.hasBatch)
+    packedCounts[0] = batchCount;
+  packedCounts[first] = count;
+  Value to = tensor::EmptyOp::create(builder, where, packedCounts, type.getElementType());
   Value padding = how.getPaddingValue();
-  return linalg::PackOp::create(builder, where, part, to, how.getInnerDimsPos(),
-                                how.getMixedTiles(),
-                                padding ? std::optional(padding) : std::nullopt, outer)
-      ->getResult(0);
+  Value packed = linalg::PackOp::create(builder, where, part, to, how.getInnerDimsPos(),
+                                        how.getMixedTiles(),
+                                        padding ? std::optional(padding) : std::nullopt, outer)
+                     ->getResult(0);
+  if (!view)
+    return packed;
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : counts)
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  return tensor::ExpandShapeOp::create(builder, where,
+                                       RankedTensorType::get(shape, type.getElementType()), packed,
+                                       view.getReassociationIndices(), counts);
 }
 
 /// A tensor of at most so many elements, which will be on the stack.
@@ -268,7 +285,7 @@ Value Fusion::tiled(linalg::LinalgOp op, const Sizes &offsets, const Sizes &want
     Operation *sliced = made->getOperand(operand.getOperandNumber()).getDefiningOp();
     made->setOperand(operand.getOperandNumber(), other);
     if (sliced && sliced->use_empty())
-      sliced->erase();
+      builder.eraseOp(sliced);
   }
   auto tiledOp = cast<linalg::LinalgOp>(made);
   made->getResult(0).setType(cast<RankedTensorType>(tiledOp.getDpsInits()[0].getType()));
@@ -394,8 +411,6 @@ Value Fusion::block(const Part &block, Value result) {
   auto panels = [&](const Part &of) {
     return packedPart(rightPack, rhs, batchAt, batchCount, of.at[first + 1], of.count[first + 1]);
   };
-  if (wholeBlocks)
-    return part(block, block, left, panels(block), result);
   Part one(block);
   one.count.assign(one.count.size(), number(1));
   return loop(block.count[first + 1], result, [&](Value n, Value outer) {
@@ -448,51 +463,69 @@ void Fusion::build() {
     builder.setInsertionPointToStart(forall.getTerminator().getBody());
     tensor::ParallelInsertSliceOp::create(builder, where, made, shared, offsets, wanted, ones);
   }
-  chain.last()->getResult(0).replaceAllUsesWith(forall.getResult(0));
+  builder.replaceAllUsesWith(chain.last()->getResult(0), forall.getResult(0));
   // Remaining users query the sizes of a result, which are those of the destination.
-  auto erase = [](DestinationStyleOpInterface op) {
-    op->getResult(0).replaceAllUsesWith(op.getDpsInits()[0]);
-    op->erase();
+  auto replace = [&](Operation *op) {
+    builder.replaceOp(op, cast<DestinationStyleOpInterface>(op).getDpsInits()[0]);
   };
   for (linalg::LinalgOp op : llvm::reverse(chain.consumers))
-    erase(cast<DestinationStyleOpInterface>(op.getOperation()));
+    replace(op);
   if (chain.unpack)
-    erase(chain.unpack);
-  erase(cast<DestinationStyleOpInterface>(chain.product.getOperation()));
+    replace(chain.unpack);
+  replace(chain.product);
 }
 
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
+struct FuseChain : public OpInterfaceRewritePattern<linalg::LinalgOp> {
+  FuseChain(MLIRContext *context, StringRef target)
+      : OpInterfaceRewritePattern(context), target(target.str()) {}
+
+  LogicalResult matchAndRewrite(linalg::LinalgOp op, PatternRewriter &rewriter) const override {
+    std::optional<Chain> chain = findChain(op);
+    if (!chain)
+      return rewriter.notifyMatchFailure(op, "no product in tiles whose result is unpacked");
+    CpuCosts costs = getCpuCosts(op, target);
+    Fusion(rewriter, *chain, costs).build();
+    return success();
+  }
+
+private:
+  std::string target;
+};
+
 struct FuseTiles : public kdl::impl::KdlFuseTilesBase<FuseTiles> {
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    return checkUkernelSource(context, getArgument(), {library.getValue(), target.getValue()});
+    RewritePatternSet set(context);
+    populateFuseTilesPatterns(set, target);
+    patterns = std::move(set);
+    return checkUkernelSource(context, getArgument(), {"", target.getValue()});
   }
 
   void runOnOperation() override {
-    SmallVector<linalg::LinalgOp> products;
-    getOperation().walk([&](linalg::LinalgOp op) {
+    SmallVector<Operation *> products;
+    getOperation()->walk([&](linalg::LinalgOp op) {
       if (matchMmt4d(op))
         products.push_back(op);
     });
-    for (linalg::LinalgOp op : products) {
-      if (std::optional<Chain> chain = findChain(op))
-        Fusion(*chain, takesWholeBlocks(op)).build();
-    }
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingOps).enableFolding(false);
+    // In their order: a product whose result another one takes in tiles comes before that.
+    for (Operation *op : products)
+      (void)applyOpPatternsGreedily(op, patterns, config);
     fuseElementwise(getOperation());
   }
 
 private:
-  /// Microkernels that take 16 steps at a time need their left operand packed a second time: for
-  /// all tiles of a block at once.
-  bool takesWholeBlocks(linalg::LinalgOp op) {
-    std::optional<Mmt4d> found = matchMmt4d(op);
-    return !found->inStepBlocks &&
-           takesTiles(getOperation(), found->kind.ukernel, {library.getValue(), target.getValue()});
-  }
+  FrozenRewritePatternSet patterns;
 };
 
 } // namespace
+
+void kdl::populateFuseTilesPatterns(RewritePatternSet &patterns, StringRef target) {
+  patterns.add<FuseChain>(patterns.getContext(), target);
+}

@@ -5,7 +5,8 @@
 #include "Dialect.h"
 #include "ukernels/Contraction.h"
 #include "ukernels/EpilogueMatch.h"
-#include "ukernels/LowerContractions.h"
+#include "ukernels/MatmulImages.h"
+#include "ukernels/UnpackedContraction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -108,7 +109,7 @@ FailureOr<gpu::BinaryOp> getBinary(ModuleOp module, const UnpackedContraction &p
                                          ("kdl_gpu_matmul_" + product.suffix + "_tiles").str(),
                                          ("kdl_uk_gpu_mma_" + product.suffix).str()}
                           : MatmulTarget{deviceOf(target), ("kdl_matmul_" + product.suffix).str(),
-                                         product.kind.ukernel.str()});
+                                         product.kind.ukernel});
   }
   FailureOr<SmallVector<MatmulImage>> images = findMatmulImages(targets, source.library, why);
   if (failed(images))

@@ -16,15 +16,14 @@
 using namespace mlir;
 using namespace mlir::kdl;
 
-func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, UkernelKind kind,
+func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, const MmaKind &kind,
                                  std::string &why) {
   auto function = module.lookupSymbol<func::FuncOp>(kind.ukernel);
   SmallVector<StringRef> bitcodes =
       function ? bitcodesOf(function.getOperation()) : SmallVector<StringRef>();
   if (bitcodes.empty()) {
-    why = ("found no " + kind.ukernel + " with " + bitcodeAttr +
-           " in the gpu.module, expected one: libkdl has none for GPUs")
-              .str();
+    why = "found no " + kind.ukernel + " with " + bitcodeAttr.str() +
+          " in the gpu.module, expected one: libkdl has none for GPUs";
     return nullptr;
   }
   if (kind.left != LhsForm::Unchanged) {

@@ -3,7 +3,7 @@
 #ifndef KDL_MLIR_GPU_UKERNELS_H
 #define KDL_MLIR_GPU_UKERNELS_H
 
-#include "ukernels/UkernelSelection.h"
+#include "Dialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -15,7 +15,7 @@ namespace mlir::kdl {
 
 /// The microkernel of the module that a product in a gpu.module calls; otherwise what is wrong. All
 /// work-items of a group call it.
-func::FuncOp findGpuUkernel(gpu::GPUModuleOp module, Operation *op, UkernelKind kind,
+func::FuncOp findGpuUkernel(gpu::GPUModuleOp module, Operation *op, const MmaKind &kind,
                             std::string &why);
 
 /// The microkernels that a lowered gpu.module calls, as files that MLIR's compiler for the target

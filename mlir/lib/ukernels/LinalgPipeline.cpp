@@ -29,7 +29,6 @@ void addTiling(OpPassManager &passes, const LowerLinalgPipelineOptions &options)
   addPipelineText(passes, "canonicalize,cse,func.func(loop-invariant-code-motion)");
   KdlFuseTilesOptions fuse;
   fuse.target = options.target;
-  fuse.library = options.library;
   passes.addPass(createKdlFuseTiles(fuse));
   addPipelineText(passes, "canonicalize,cse");
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ukernels/LowerContractions.h"
-
+// kdl-lower-contractions: contractions on unpacked operands become calls of the matmul library.
 #include "Dialect.h"
 #include "Passes.h"
+#include "Transforms.h"
+#include "ukernels/MatmulImages.h"
+#include "ukernels/UnpackedContraction.h"
 #include "ukernels/UkernelLink.h"
 #include "ukernels/UkernelObjects.h"
 
@@ -14,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLLOWERCONTRACTIONS
@@ -23,115 +26,8 @@ namespace mlir::kdl {
 using namespace mlir;
 using namespace mlir::kdl;
 
-//===----------------------------------------------------------------------===//
-// Matching
-//===----------------------------------------------------------------------===//
-
-FailureOr<UnpackedContraction> kdl::matchUnpackedContraction(linalg::LinalgOp op,
-                                                             std::string &why) {
-  struct Name {
-    StringLiteral ukernel, suffix;
-    kdl_matmul_type type;
-  };
-  static constexpr Name names[] = {
-      {"kdl_uk_mma_f32_bf16", "f32_bf16", KDL_MATMUL_F32_BF16},
-      {"kdl_uk_mma_s32_u8s8", "s32_s8", KDL_MATMUL_S32_S8},
-      {"kdl_uk_mma_f32_f32", "f32_f32", KDL_MATMUL_F32_F32},
-      {"kdl_uk_mma_f32_f16", "f32_f16", KDL_MATMUL_F32_F16},
-  };
-  auto refuse = [&](const Twine &words) {
-    why = words.str();
-    return failure();
-  };
-  if (!linalg::isaContractionOpInterface(op) || op.getNumDpsInputs() != 2 ||
-      op.getNumDpsInits() != 1 || !llvm::all_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>))
-    return refuse("found no product of two matrices");
-  SmallVector<Type> elements;
-  for (Type type : op->getOperandTypes()) {
-    auto shaped = cast<ShapedType>(type);
-    elements.push_back(shaped.getElementType());
-    if (llvm::is_contained(shaped.getShape(), 0))
-      return refuse("found sizes that are 0, expected others");
-  }
-  std::optional<UkernelKind> kind = getUkernelKind(elements[0], elements[1], elements[2]);
-  std::optional<ContractionBody> body = matchContractionBody(op);
-  if (!kind || !body || body->lhsUnsigned || body->rhsUnsigned)
-    return refuse("found other elements than bf16, f16 or f32 to f32, or signed i8 to i32");
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  FailureOr<linalg::ContractionDimensions> dims = linalg::inferContractionDims(maps);
-  if (failed(dims) || dims->m.size() > 1 || dims->n.size() > 1 || dims->k.size() != 1)
-    return refuse("found more than one dimension of rows, columns or K");
-  if (!dims->batch.empty() && dims->m.empty() && dims->n.empty())
-    return refuse("found a batch of products of vectors, expected rows or columns");
-  if (dims->batch.size() + dims->m.size() + dims->n.size() + 1 != op.getNumLoops())
-    return refuse("found an operand that is repeated along a dimension of the result");
-  auto only = [](ArrayRef<unsigned> loops) {
-    return loops.empty() ? std::nullopt : std::optional(loops[0]);
-  };
-  std::optional<unsigned> m = only(dims->m), n = only(dims->n), k = only(dims->k);
-  auto place = [&](unsigned operand, std::optional<unsigned> loop) -> std::optional<unsigned> {
-    return loop ? maps[operand].getResultPosition(getAffineDimExpr(*loop, op.getContext()))
-                : std::nullopt;
-  };
-  auto matrix = [&](unsigned operand, std::optional<unsigned> row, std::optional<unsigned> column) {
-    UnpackedMatrix made{place(operand, row), place(operand, column), {}};
-    for (unsigned loop : dims->batch)
-      made.batch.push_back(*place(operand, loop));
-    return made;
-  };
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  auto size = [&](std::optional<unsigned> loop) { return loop ? ranges[*loop] : 1; };
-  if (size(m) > most || size(n) > most || size(k) > most)
-    return refuse("found more than 2147483647 rows, columns or steps of K");
-  SmallVector<int64_t> batch =
-      llvm::map_to_vector(dims->batch, [&](unsigned loop) { return ranges[loop]; });
-  const Name *name =
-      llvm::find_if(names, [&](const Name &each) { return each.ukernel == kind->ukernel; });
-  return UnpackedContraction{
-      *kind,           name->type, name->suffix, matrix(0, m, k), matrix(1, k, n),
-      matrix(2, m, n), size(m),    size(n),      size(k),         batch};
-}
-
 static std::string nameOf(StringRef what, const UnpackedContraction &product) {
   return ("kdl_matmul_" + what + product.suffix).str();
-}
-
-/// A microkernel that takes 16 steps at a time is called per block of C, and has a function for
-/// that.
-static LogicalResult hasBlocks(ModuleOp module, const UnpackedContraction &product,
-                               const UkernelSource &source, std::string &why) {
-  if (isBroughtByModule(module, product.kind.ukernel)) {
-    why = "found a microkernel of the module's own that takes 16 steps at a time, which is called "
-          "for tiles alone";
-    return failure();
-  }
-  std::string block = ("kdl_uk_mma_" + product.suffix + "_block").str();
-  FailureOr<UkernelVariant> variant =
-      findVariant(product.kind.ukernel, source, /*mayTakeTiles=*/true, why);
-  if (failed(variant))
-    return failure();
-  if (definesFunction(variant->bitcode, block))
-    return success();
-  why = "found a microkernel that takes 16 steps at a time without a function " + block;
-  return failure();
-}
-
-LogicalResult kdl::hasMatmulKernelFor(ModuleOp module, const UnpackedContraction &product,
-                                      const UkernelSource &source, std::string &why) {
-  if (failed(findTile(module, product.kind.ukernel, source, why)))
-    return failure();
-  if (takesTiles(module, product.kind.ukernel, source) &&
-      failed(hasBlocks(module, product, source, why)))
-    return failure();
-  FailureOr<std::string> bitcode = findMatmulKernels(nameOf("", product), source, why);
-  if (failed(bitcode))
-    return failure();
-  std::string dynamic = nameOf("", product) + "_dynamic_part";
-  if (product.isStatic() || definesFunction(*bitcode, dynamic))
-    return success();
-  why = "found sizes that are not known, and no function " + dynamic;
-  return failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,7 +38,7 @@ namespace {
 
 class MatmulCalls {
 public:
-  MatmulCalls(OpBuilder &builder, linalg::LinalgOp op, const UnpackedContraction &product,
+  MatmulCalls(RewriterBase &builder, linalg::LinalgOp op, const UnpackedContraction &product,
               bool threads, function_ref<func::FuncOp(StringRef, FunctionType)> declare)
       : builder(builder), where(op.getLoc()), op(op), product(product), threads(threads ? 2 : 1),
         declare(declare) {}
@@ -198,7 +94,7 @@ private:
   void buildDynamic(Value adds, uint32_t on, const Range &m, const Range &n, const Range &k,
                     Elements elements);
 
-  OpBuilder &builder;
+  RewriterBase &builder;
   Location where;
   linalg::LinalgOp op;
   const UnpackedContraction &product;
@@ -338,7 +234,7 @@ bool MatmulCalls::startsFromZero() {
       if (fill.getOutputs()[0] != out ||
           (!matchPattern(with, m_PosZeroFloat()) && !matchPattern(with, m_Zero())))
         return false;
-      fill->erase();
+      builder.eraseOp(fill);
       return true;
     }
     if (!isMemoryEffectFree(before) && !isa<memref::AllocOp>(before))
@@ -543,90 +439,107 @@ void MatmulCalls::build() {
     buildStatic(adds);
   else
     buildDynamic(adds);
-  op->erase();
+  builder.eraseOp(op);
 }
 
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
-bool isMmt4d(linalg::LinalgOp op) {
-  return isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation()) || matchMmt4d(op);
+/// The declaration of the microkernel that the kernels call. One that takes 16 steps at a time has
+/// another name, because the tiles of mmt4d may call a different one.
+FlatSymbolRefAttr declareCalled(ModuleOp module, const UnpackedContraction &product,
+                                const UkernelSource &source, std::string &why) {
+  std::string name = product.kind.ukernel;
+  if (!module.lookupSymbol<func::FuncOp>(name)) {
+    FailureOr<MmaUkernel> ukernel = findProvidedUkernel(module, product.types, source, why);
+    if (failed(ukernel))
+      return nullptr;
+    if (ukernel->fixesSteps)
+      name += "_blocks";
+    if (!module.lookupSymbol<func::FuncOp>(name))
+      declareUkernel(module, name, *ukernel);
+  }
+  return FlatSymbolRefAttr::get(module.getContext(), name);
 }
+
+struct CallMatmul : public OpInterfaceRewritePattern<linalg::LinalgOp> {
+  CallMatmul(MLIRContext *context, const LowerContractionsOptions &options)
+      : OpInterfaceRewritePattern(context), source{options.library, options.target},
+        threads(options.threads) {}
+
+  LogicalResult matchAndRewrite(linalg::LinalgOp op, PatternRewriter &rewriter) const override {
+    std::string why;
+    if (!isUnpackedOnMemrefs(op))
+      return rewriter.notifyMatchFailure(op, "not a contraction on memrefs");
+    FailureOr<UnpackedContraction> product = matchUnpackedContraction(op, why);
+    auto module = op->getParentOfType<ModuleOp>();
+    if (failed(product) || failed(hasMatmulKernelFor(module, *product, source, why)))
+      return rewriter.notifyMatchFailure(op, why);
+    FailureOr<std::string> bitcode = findMatmulKernels(nameOf("", *product), source.cpu(), why);
+    FlatSymbolRefAttr called = declareCalled(module, *product, source, why);
+    if (failed(bitcode) || !called)
+      return rewriter.notifyMatchFailure(op, why);
+    auto declare = [&](StringRef name, FunctionType type) {
+      if (auto known = module.lookupSymbol<func::FuncOp>(name))
+        return known;
+      OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+      auto made = func::FuncOp::create(outside, module.getLoc(), name, type);
+      made.setPrivate();
+      made->setAttr(objectAttr, addObject(module, "matmul", *bitcode));
+      made->setAttr(callsAttr, called);
+      return made;
+    };
+    MatmulCalls(rewriter, op, *product, threads, declare).build();
+    return success();
+  }
+
+  static bool isUnpackedOnMemrefs(linalg::LinalgOp op) {
+    return linalg::isaContractionOpInterface(op) && op.hasPureBufferSemantics() && !isMmt4d(op) &&
+           !op->hasAttr(noUkernelAttr);
+  }
+
+private:
+  UkernelSource source;
+  bool threads;
+};
 
 struct LowerContractions : public kdl::impl::KdlLowerContractionsBase<LowerContractions> {
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    populateLowerContractionsPatterns(set, {library.getValue(), target.getValue(), threads});
+    patterns = std::move(set);
     return checkUkernelSource(context, getArgument(), {library.getValue(), target.getValue()});
   }
 
   void runOnOperation() override {
-    SmallVector<linalg::LinalgOp> ops;
+    walkAndApplyPatterns(getOperation(), patterns);
+    UkernelSource source{library.getValue(), target.getValue()};
     getOperation().walk([&](linalg::LinalgOp op) {
-      if (linalg::isaContractionOpInterface(op) && op.hasPureBufferSemantics() && !isMmt4d(op) &&
-          !op->hasAttr(noUkernelAttr))
-        ops.push_back(op);
-    });
-    for (linalg::LinalgOp op : ops) {
+      if (!CallMatmul::isUnpackedOnMemrefs(op))
+        return;
       std::string why;
-      if (succeeded(lower(op, why)))
-        continue;
+      FailureOr<UnpackedContraction> product = matchUnpackedContraction(op, why);
+      if (succeeded(product))
+        (void)hasMatmulKernelFor(getOperation(), *product, source, why);
       if (noSilentFallback) {
         op.emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
         signalPassFailure();
       } else {
         op.emitRemark("stays ") << op->getName().getStringRef() << ": " << why;
       }
-    }
+    });
   }
 
 private:
-  LogicalResult lower(linalg::LinalgOp op, std::string &why);
-  FlatSymbolRefAttr ukernel(const UnpackedContraction &product, std::string &why);
+  FrozenRewritePatternSet patterns;
 };
 
-/// The declaration of the microkernel that the kernels call. One that takes 16 steps at a time has
-/// another name, because the tiles of mmt4d may call a different one.
-FlatSymbolRefAttr LowerContractions::ukernel(const UnpackedContraction &product, std::string &why) {
-  ModuleOp module = getOperation();
-  std::string name = product.kind.ukernel.str();
-  if (!module.lookupSymbol<func::FuncOp>(name)) {
-    FailureOr<UkernelVariant> variant =
-        findVariant(name, {library.getValue(), target.getValue()}, /*mayTakeTiles=*/true, why);
-    if (failed(variant))
-      return nullptr;
-    if (variant->takesTiles)
-      name += "_blocks";
-    if (!module.lookupSymbol<func::FuncOp>(name))
-      declareUkernel(module, name, product.kind, *variant);
-  }
-  return FlatSymbolRefAttr::get(&getContext(), name);
-}
-
-LogicalResult LowerContractions::lower(linalg::LinalgOp op, std::string &why) {
-  ModuleOp module = getOperation();
-  UkernelSource source{library.getValue(), target.getValue()};
-  FailureOr<UnpackedContraction> product = matchUnpackedContraction(op, why);
-  if (failed(product) || failed(hasMatmulKernelFor(module, *product, source, why)))
-    return failure();
-  FailureOr<std::string> bitcode = findMatmulKernels(nameOf("", *product), source, why);
-  FlatSymbolRefAttr called = ukernel(*product, why);
-  if (failed(bitcode) || !called)
-    return failure();
-  OpBuilder builder(op);
-  auto declare = [&](StringRef name, FunctionType type) {
-    if (auto known = module.lookupSymbol<func::FuncOp>(name))
-      return known;
-    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-    auto made = func::FuncOp::create(outside, module.getLoc(), name, type);
-    made.setPrivate();
-    made->setAttr(objectAttr, addObject(module, "matmul", *bitcode));
-    made->setAttr(callsAttr, called);
-    return made;
-  };
-  MatmulCalls(builder, op, *product, threads, declare).build();
-  return success();
-}
-
 } // namespace
+
+void kdl::populateLowerContractionsPatterns(RewritePatternSet &patterns,
+                                            const LowerContractionsOptions &options) {
+  patterns.add<CallMatmul>(patterns.getContext(), options);
+}

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Dialect.h"
 #include "Passes.h"
+#include "Transforms.h"
 #include "ukernels/AccumulatorInit.h"
 #include "ukernels/Contraction.h"
 #include "ukernels/GpuContractions.h"
 #include "ukernels/GpuUkernels.h"
 #include "ukernels/Relayout.h"
+#include "ukernels/UkernelLibrary.h"
 #include "ukernels/UkernelLink.h"
 #include "ukernels/UkernelObjects.h"
+#include "ukernels/UkernelSelection.h"
 #include "ukernels/VectorTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,6 +21,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLLOWERMMT4DTOUKERNELS
@@ -74,7 +78,7 @@ private:
   void multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
                 int64_t rows);
 
-  UkernelKind kind;
+  MmaKind kind;
   ContractionBody body;
   int64_t vectorBytes;
   func::FuncOp ukernel;
@@ -122,7 +126,7 @@ Value Lowering::convert(Value value) {
 Value Lowering::convertLeft() {
   Type from = cast<MemRefType>(lhs.getType()).getElementType();
   Type to = kind.left == LhsForm::F32 ? builder.getF32Type() : from;
-  Value rows = dim(lhs, 0), length = mul(k1, index(m0 * kind.k0));
+  Value rows = dim(lhs, 0), length = mul(k1, index(m0 * kind.values));
   int64_t dynamic = ShapedType::kDynamic;
   memref::ExtractStridedMetadataOp from4d = layout(lhs);
   auto flatType = MemRefType::get(
@@ -147,7 +151,7 @@ Value Lowering::convertLeft() {
 Value Lowering::sumColumns(Value steps) {
   int64_t dynamic = ShapedType::kDynamic;
   Value zeros = allocate(MemRefType::get({dynamic}, builder.getI8Type()),
-                         ValueRange{mul(steps, index(kind.k0))});
+                         ValueRange{mul(steps, index(kind.values))});
   Value zero = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), 0);
   loop(dim(zeros, 0),
        [&](Value i) { memref::StoreOp::create(builder, where, convert(zero), zeros, i); });
@@ -219,7 +223,7 @@ Value Lowering::loadUpTo(Value end, Value k, function_ref<Value(Value)> load) {
 Value Lowering::packLeft(Value blocks) {
   int64_t dynamic = ShapedType::kDynamic;
   Type element = cast<MemRefType>(lhs.getType()).getElementType();
-  auto type = MemRefType::get({dynamic, dynamic, m0, tileSteps, kind.k0}, element);
+  auto type = MemRefType::get({dynamic, dynamic, m0, tileSteps, kind.values}, element);
   Value m1 = dim(lhs, 0);
   Value made = allocate(type, ValueRange{m1, blocks});
   loop(m1, [&](Value m) {
@@ -227,7 +231,7 @@ Value Lowering::packLeft(Value blocks) {
       loop(index(m0), [&](Value row) {
         loop(index(tileSteps), [&](Value step) {
           Value k = add(mul(block, index(tileSteps)), step);
-          loop(index(kind.k0), [&](Value d) {
+          loop(index(kind.values), [&](Value d) {
             Value value = loadUpTo(k1, k, [&](Value at) {
               return convert(
                   memref::LoadOp::create(builder, where, lhs, ValueRange{m, at, row, d}));
@@ -246,14 +250,14 @@ Value Lowering::packLeft(Value blocks) {
 Value Lowering::packRest() {
   int64_t dynamic = ShapedType::kDynamic;
   Type element = cast<MemRefType>(rhs.getType()).getElementType();
-  auto type = MemRefType::get({dynamic, dynamic, tileSteps, n0, kind.k0}, element);
+  auto type = MemRefType::get({dynamic, dynamic, tileSteps, n0, kind.values}, element);
   Value made = allocate(type, ValueRange{n1, hasRest});
   loop(n1, [&](Value n) {
     loop(hasRest, [&](Value block) {
       loop(index(tileSteps), [&](Value step) {
         Value k = add(mul(wholeBlocks, index(tileSteps)), step);
         loop(index(n0), [&](Value column) {
-          loop(index(kind.k0), [&](Value d) {
+          loop(index(kind.values), [&](Value d) {
             Value value = loadUpTo(k1, k, [&](Value at) -> Value {
               return memref::LoadOp::create(builder, where, rhs, ValueRange{n, at, column, d});
             });
@@ -281,7 +285,7 @@ void Lowering::multiply(Value left, Value leftOffset, Value n, Value result, Val
     };
     return buildVectorProduct(builder, where, operand(lhs, left, leftOffset),
                               operand(rhs, right, panel), operand(acc, result, resultOffset), k1,
-                              {rows, n0}, body, vectorBytes);
+                              {rows, n0, vectorBytes}, body);
   }
   if (!rest) {
     call({left, right, result}, {leftOffset, panel, resultOffset}, k1, rows, lot);
@@ -289,8 +293,8 @@ void Lowering::multiply(Value left, Value leftOffset, Value n, Value result, Val
   }
   call({left, right, result}, {leftOffset, panel, resultOffset}, wholeBlocks, rows, tileSteps);
   loop(hasRest, [&](Value) {
-    Value last = add(leftOffset, mul(wholeBlocks, index(rows * tileSteps * kind.k0)));
-    Value restPanel = mul(n, index(tileSteps * n0 * kind.k0));
+    Value last = add(leftOffset, mul(wholeBlocks, index(rows * tileSteps * kind.values)));
+    Value restPanel = mul(n, index(tileSteps * n0 * kind.values));
     call({left, rest, result}, {last, restPanel, resultOffset}, index(1), rows, tileSteps);
   });
 }
@@ -331,74 +335,8 @@ void Lowering::lower(bool withTiles) {
 }
 
 //===----------------------------------------------------------------------===//
-// The pass
+// The pattern
 //===----------------------------------------------------------------------===//
-
-struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
-  using Base::Base;
-
-  LogicalResult initialize(MLIRContext *context) override {
-    UkernelSource source{library.getValue(), target.getValue()};
-    return hasGpuTarget(target) ? checkGpuTargets(context, getArgument(), source)
-                                : checkUkernelSource(context, getArgument(), source);
-  }
-
-  void runOnOperation() override {
-    if (hasGpuTarget(target) &&
-        failed(lowerGpuContractions(getOperation(), {library.getValue(), target.getValue()},
-                                    {hostMemory, noSilentFallback})))
-      return signalPassFailure();
-    lowerRelayouts(getOperation());
-    SmallVector<linalg::LinalgOp> ops;
-    getOperation().walk([&](linalg::LinalgOp op) {
-      if (matchMmt4d(op) || isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation()))
-        ops.push_back(op);
-    });
-    for (linalg::LinalgOp op : ops) {
-      std::string why;
-      std::optional<Mmt4d> found = checkShapes(op, why);
-      auto gpuModule = op->getParentOfType<gpu::GPUModuleOp>();
-      func::FuncOp ukernel;
-      if (found && gpuModule)
-        ukernel = findGpuUkernel(gpuModule, op, found->kind, why);
-      else if (found && hasGpuTarget(target))
-        why = "found tiles for a CPU, expected a product that is not tiled: the kernels of GPUs do "
-              "that themselves";
-      else if (found && found->vectorBytes)
-        ukernel = getFeatures(why);
-      else if (found)
-        ukernel = getUkernel(found->kind, fitsTiles(op, *found), why);
-      bool isBrought =
-          found && (gpuModule ? gpuModule.lookupSymbol(found->kind.ukernel) != nullptr
-                              : isBroughtByModule(getOperation(), found->kind.ukernel));
-      if (ukernel) {
-        lower(op, *found, ukernel);
-      } else if (isBrought) {
-        op.emitError(op->getName().getStringRef()) << ": the module's own microkernel: " << why;
-        signalPassFailure();
-      } else if (noSilentFallback) {
-        op.emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
-        signalPassFailure();
-      } else {
-        op.emitRemark("stays ") << op->getName().getStringRef() << ": " << why;
-      }
-    }
-  }
-
-private:
-  static std::optional<Mmt4d> checkShapes(linalg::LinalgOp op, std::string &why);
-  static bool fitsTiles(linalg::LinalgOp op, const Mmt4d &found);
-  static void lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel);
-  func::FuncOp getUkernel(UkernelKind kind, bool mayTakeTiles, std::string &why);
-
-  /// Code in vectors is compiled for the CPU of the microkernel for f32, which it does not call.
-  func::FuncOp getFeatures(std::string &why) {
-    Type f32 = Float32Type::get(&getContext());
-    return getUkernel(*getUkernelKind(f32, f32, f32), /*mayTakeTiles=*/false, why);
-  }
-
-  llvm::SmallPtrSet<Operation *, 4> declared;
-};
 
 /// Whether the dimensions after the first `outer` ones are contiguous.
 bool innerLiesTogether(MemRefType type, size_t outer) {
@@ -413,7 +351,7 @@ bool innerLiesTogether(MemRefType type, size_t outer) {
   return true;
 }
 
-std::optional<Mmt4d> LowerMmt4d::checkShapes(linalg::LinalgOp op, std::string &why) {
+std::optional<Mmt4d> checkShapes(linalg::LinalgOp op, std::string &why) {
   SmallVector<MemRefType> types;
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<MemRefType>(operand.getType());
@@ -424,22 +362,21 @@ std::optional<Mmt4d> LowerMmt4d::checkShapes(linalg::LinalgOp op, std::string &w
     types.push_back(type);
   }
   std::optional<Mmt4d> found = matchMmt4d(op);
-  llvm::raw_string_ostream words(why);
   if (!found) {
-    words << "found " << types[0].getElementType() << " and " << types[1].getElementType() << " to "
-          << types[2].getElementType() << ", expected bf16, f16 or f32 to f32, or i8 to i32";
+    why = explainTypes(describeProduct(op));
     return std::nullopt;
   }
   ArrayRef<int64_t> left = types[0].getShape().take_back(found->inStepBlocks ? 3 : 2),
                     right = types[1].getShape().take_back(found->inStepBlocks ? 3 : 2);
   int64_t m0 = left[0], n0 = right[right.size() - 2], k0 = left.back();
   bool hasLot = !found->inStepBlocks || (left[1] == right[0] && !ShapedType::isDynamic(left[1]));
-  if (ShapedType::isDynamic(m0) || ShapedType::isDynamic(n0) || k0 != found->kind.k0 ||
+  if (ShapedType::isDynamic(m0) || ShapedType::isDynamic(n0) || k0 != found->kind.values ||
       right.back() != k0 || n0 % columns != 0 || !hasLot) {
     auto size = [](int64_t n) { return ShapedType::isDynamic(n) ? "?" : std::to_string(n); };
+    llvm::raw_string_ostream words(why);
     words << "found tiles of M0 = " << size(m0) << ", N0 = " << size(n0) << ", K0 = " << size(k0)
           << ", expected them static, N0 a multiple of " << columns
-          << " and K0 = " << found->kind.k0;
+          << " and K0 = " << found->kind.values;
     return std::nullopt;
   }
   size_t first = found->hasBatch ? 1 : 0;
@@ -451,17 +388,22 @@ std::optional<Mmt4d> LowerMmt4d::checkShapes(linalg::LinalgOp op, std::string &w
   return found;
 }
 
-bool LowerMmt4d::fitsTiles(linalg::LinalgOp op, const Mmt4d &found) {
-  auto size = [&](unsigned operand) {
-    return cast<MemRefType>(op->getOperand(operand).getType()).getShape().take_back(2)[0];
-  };
-  return found.kind.k0 > 1 && !found.inStepBlocks && size(0) <= tileRows && size(1) <= tileColumns;
+/// Whether a microkernel can be called that takes 16 steps at a time: the operands have them side by
+/// side, or can be packed so.
+bool mayFixSteps(linalg::LinalgOp op, const Mmt4d &found) {
+  auto type = [&](unsigned operand) { return cast<MemRefType>(op->getOperand(operand).getType()); };
+  int64_t rows = type(2).getShape().take_back(2)[0], width = type(2).getShape().back();
+  if (rows > tileRows || width > tileColumns)
+    return false;
+  return found.inStepBlocks ? type(0).getShape().take_back(2)[0] == tileSteps
+                            : found.kind.values > 1;
 }
 
 /// A batch is a loop around the product.
-void LowerMmt4d::lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel) {
-  unrollAccumulatorInit(op);
-  OpBuilder builder(op);
+void lowerProduct(RewriterBase &builder, linalg::LinalgOp op, const Mmt4d &found,
+                  func::FuncOp ukernel) {
+  unrollAccumulatorInit(builder, op);
+  builder.setInsertionPoint(op);
   Location where = op.getLoc();
   SmallVector<Value> operands(op->getOperands());
   if (found.hasBatch) {
@@ -483,30 +425,166 @@ void LowerMmt4d::lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp uke
       operand = memref::SubViewOp::create(builder, where, reduced, operand, offsets, sizes, ones);
     }
   }
-  Lowering(builder, where, operands, found, ukernel).lower(ukernel->hasAttr(tilesAttr));
-  op->erase();
+  bool repacks = ukernel->hasAttr(tilesAttr) && !found.inStepBlocks;
+  Lowering(builder, where, operands, found, ukernel).lower(repacks);
+  builder.eraseOp(op);
 }
 
-/// A function of that name with bitcode in the module is the user's, and has precedence.
-func::FuncOp LowerMmt4d::getUkernel(UkernelKind kind, bool mayTakeTiles, std::string &why) {
-  ModuleOp module = getOperation();
-  auto known = module.lookupSymbol<func::FuncOp>(kind.ukernel);
+/// The declarations of microkernels that products call.
+class Declarations {
+public:
+  explicit Declarations(LowerMmt4dOptions options)
+      : source{std::move(options.library), std::move(options.target)} {}
+
+  /// A function of that name with bitcode in the module is the user's, and has precedence.
+  func::FuncOp get(ModuleOp module, const MmaProduct &product, StringRef name, bool hasLayout,
+                   std::string &why);
+
+private:
+  UkernelSource source;
+  llvm::SmallPtrSet<Operation *, 4> declared;
+};
+
+func::FuncOp Declarations::get(ModuleOp module, const MmaProduct &product, StringRef name,
+                               bool hasLayout, std::string &why) {
+  auto known = module.lookupSymbol<func::FuncOp>(name);
   if (known && !declared.contains(known)) {
     if (StringRef bitcode = bitcodeOf(known); !bitcode.empty())
-      return succeeded(checkLayout(bitcode, kind.ukernel, why)) ? known : nullptr;
-    why = ("found a function " + kind.ukernel + " without " + bitcodeAttr).str();
+      return succeeded(checkLayout(bitcode, name, why)) ? known : nullptr;
+    why = ("found a function " + name + " without " + bitcodeAttr).str();
     return nullptr;
   }
-  FailureOr<UkernelVariant> variant =
-      findVariant(kind.ukernel, {library.getValue(), target.getValue()}, mayTakeTiles, why);
-  if (failed(variant))
+  FailureOr<MmaUkernel> ukernel = findProvidedUkernel(module, product, source, why);
+  if (failed(ukernel))
     return nullptr;
-  std::string name = variant->takesTiles ? (kind.ukernel + "_tiles").str() : kind.ukernel.str();
-  if (auto made = module.lookupSymbol<func::FuncOp>(name))
+  if (hasLayout && ukernel->kind.ukernel != name) {
+    why = ("found the layout of " + name + ", and " + ukernel->kind.ukernel + " from the provider")
+              .str();
+    return nullptr;
+  }
+  std::string own = ukernel->fixesSteps ? (name + "_tiles").str() : name.str();
+  if (auto made = module.lookupSymbol<func::FuncOp>(own))
     return made;
-  func::FuncOp made = declareUkernel(module, name, kind, *variant);
+  func::FuncOp made = declareUkernel(module, own, *ukernel);
   declared.insert(made);
   return made;
 }
 
+/// What a product in tiles calls, or why it is not lowered.
+struct Callee {
+  std::optional<Mmt4d> found;
+  func::FuncOp ukernel;
+  std::string why;
+  bool isOwn = false; // of the module
+};
+
+Callee findCallee(linalg::LinalgOp op, Declarations &declarations, bool hasGpu) {
+  Callee callee;
+  callee.found = checkShapes(op, callee.why);
+  if (!callee.found)
+    return callee;
+  const Mmt4d &found = *callee.found;
+  auto module = op->getParentOfType<ModuleOp>();
+  if (auto gpuModule = op->getParentOfType<gpu::GPUModuleOp>()) {
+    callee.ukernel = findGpuUkernel(gpuModule, op, found.kind, callee.why);
+    callee.isOwn = gpuModule.lookupSymbol(found.kind.ukernel) != nullptr;
+  } else if (hasGpu) {
+    callee.why = "found tiles for a CPU, expected a product that is not tiled: the kernels of GPUs "
+                 "do that themselves";
+  } else if (found.vectorBytes) {
+    // Code in vectors is compiled for the CPU of the microkernel for f32, which it does not call.
+    Type f32 = Float32Type::get(op.getContext());
+    MmaProduct likeF32{f32, f32, f32};
+    likeF32.mayFixSteps = false;
+    callee.ukernel = declarations.get(module, likeF32, getMmaKind(likeF32)->ukernel,
+                                      /*hasLayout=*/false, callee.why);
+  } else {
+    MmaProduct product = describeProduct(op);
+    if (product.lhs.isF32() && product.rhs.isF16())
+      product.lhs = product.rhs; // it was converted
+    product.mayFixSteps = mayFixSteps(op, found);
+    callee.ukernel = declarations.get(module, product, found.kind.ukernel,
+                                      op->hasAttr(layoutAttr), callee.why);
+    callee.isOwn = findOwnUkernel(module, found.kind.ukernel) != nullptr;
+    if (!callee.ukernel && !callee.isOwn && !isBuiltinUkernel(found.kind.ukernel))
+      callee.why = explainTypes(product);
+  }
+  return callee;
+}
+
+struct LowerProduct : public OpInterfaceRewritePattern<linalg::LinalgOp> {
+  LowerProduct(MLIRContext *context, const LowerMmt4dOptions &options)
+      : OpInterfaceRewritePattern(context), hasGpu(hasGpuTarget(options.target)),
+        declarations(std::make_shared<Declarations>(options)) {}
+
+  LogicalResult matchAndRewrite(linalg::LinalgOp op, PatternRewriter &rewriter) const override {
+    if (!isMmt4d(op))
+      return rewriter.notifyMatchFailure(op, "not a product in tiles");
+    Callee callee = findCallee(op, *declarations, hasGpu);
+    if (!callee.ukernel)
+      return rewriter.notifyMatchFailure(op, callee.why);
+    lowerProduct(rewriter, op, *callee.found, callee.ukernel);
+    return success();
+  }
+
+private:
+  bool hasGpu;
+  std::shared_ptr<Declarations> declarations; // of all products of a pass
+};
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    UkernelSource source{library.getValue(), target.getValue()};
+    return hasGpuTarget(target) ? checkGpuTargets(context, getArgument(), source)
+                                : checkUkernelSource(context, getArgument(), source);
+  }
+
+  void runOnOperation() override {
+    if (hasGpuTarget(target) &&
+        failed(lowerGpuContractions(getOperation(), {library.getValue(), target.getValue()},
+                                    {hostMemory, noSilentFallback})))
+      return signalPassFailure();
+    lowerRelayouts(getOperation());
+    SmallVector<Operation *> products;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (isMmt4d(op))
+        products.push_back(op);
+    });
+    LowerMmt4dOptions options{library.getValue(), target.getValue()};
+    RewritePatternSet patterns(&getContext());
+    populateLowerMmt4dPatterns(patterns, options);
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingOps).enableFolding(false);
+    (void)applyOpPatternsGreedily(products, std::move(patterns), config);
+    Declarations declarations(options);
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (isMmt4d(op))
+        report(op, findCallee(op, declarations, hasGpuTarget(target)));
+    });
+  }
+
+private:
+  void report(linalg::LinalgOp op, const Callee &callee) {
+    if (!callee.isOwn && !noSilentFallback) {
+      op.emitRemark("stays ") << op->getName().getStringRef() << ": " << callee.why;
+      return;
+    }
+    op.emitError(op->getName().getStringRef())
+        << (callee.isOwn ? ": the module's own microkernel: " : " has no microkernel: ")
+        << callee.why;
+    signalPassFailure();
+  }
+};
+
 } // namespace
+
+void kdl::populateLowerMmt4dPatterns(RewritePatternSet &patterns,
+                                     const LowerMmt4dOptions &options) {
+  patterns.add<LowerProduct>(patterns.getContext(), options);
+}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ukernels/PropagateTiles.h"
 
+#include "Attributes.h"
 #include "ukernels/FuseElementwise.h"
+#include "ukernels/UkernelSelection.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -21,6 +23,7 @@ struct Path {
   };
   SmallVector<Step> steps; // in order
   linalg::PackOp pack;
+  tensor::ExpandShapeOp view; // of the packed operand in step blocks, if the second one has them
 };
 
 /// Whether rows and columns are tiled, in that order.
@@ -85,8 +88,8 @@ bool findPath(Value value, Operation *user, ArrayRef<int64_t> rows, Path &path) 
 
 class Propagation {
 public:
-  Propagation(linalg::LinalgOp product, Path path)
-      : builder(product), where(product.getLoc()), product(product), path(path),
+  Propagation(linalg::LinalgOp product, MmaLayoutAttr layout, Path path)
+      : builder(product), where(product.getLoc()), product(product), layout(layout), path(path),
         m0(path.unpack.getStaticTiles()[0]), n0(path.unpack.getStaticTiles()[1]) {}
 
   void build();
@@ -100,9 +103,18 @@ private:
                                          value, groups);
   }
 
+  /// [n1][k1 * steps][n0][k0] for [n1][k1][steps][n0][k0].
+  Value withoutStepBlocks(Value rhs) {
+    if (!layout.hasStepBlocks())
+      return rhs;
+    SmallVector<ReassociationIndices> groups{{0}, {1, 2}, {3}, {4}};
+    return tensor::CollapseShapeOp::create(builder, where, rhs, groups);
+  }
+
   OpBuilder builder;
   Location where;
   linalg::LinalgOp product;
+  MmaLayoutAttr layout; // of the product
   Path path;
   int64_t m0, n0;
 };
@@ -166,17 +178,21 @@ void Propagation::build() {
   Value made = path.unpack.getSource();
   for (const Path::Step &step : path.steps)
     made = inTiles(step, made);
-  auto left = cast<RankedTensorType>(made.getType());
-  Value rhs = product->getOperand(1);
-  auto right = cast<RankedTensorType>(rhs.getType());
-  int64_t k0 = right.getDimSize(3), lot = n0 / k0;
-  ArrayRef<int64_t> is = left.getShape();
-  Value lhs = expand(made, {is[0], is[1], m0, lot, k0}, {{0}, {1}, {2}, {3, 4}});
-  rhs = expand(rhs, {right.getDimSize(0), is[1], lot, right.getDimSize(2), k0},
-               {{0}, {1, 2}, {3}, {4}});
-  Value sum = createMmt4d(builder, where, lhs, rhs, product.getDpsInits()[0])->getResult(0);
+  ArrayRef<int64_t> is = cast<RankedTensorType>(made.getType()).getShape();
+  int64_t k0 = layout.getValues(), steps = n0 / k0;
+  Value lhs = expand(made, {is[0], is[1], m0, steps, k0}, {{0}, {1}, {2}, {3, 4}});
+  Value rhs = withoutStepBlocks(product->getOperand(1));
+  ArrayRef<int64_t> right = cast<RankedTensorType>(rhs.getType()).getShape();
+  rhs = expand(rhs, {right[0], is[1], steps, right[2], k0}, {{0}, {1, 2}, {3}, {4}});
+  auto inBlocks = MmaLayoutAttr::get(builder.getContext(), layout.getUkernel(), m0,
+                                     layout.getIntrinsicsN(), steps, layout.getColumns(), k0,
+                                     /*vector_bytes=*/0);
+  Value sum =
+      createMmt4d(builder, where, lhs, rhs, product.getDpsInits()[0], inBlocks)->getResult(0);
   product->getResult(0).replaceAllUsesWith(sum);
   product->erase();
+  if (path.view)
+    path.view->erase();
   path.pack->erase();
   for (const Path::Step &step : llvm::reverse(path.steps)) {
     linalg::LinalgOp op = step.op;
@@ -188,14 +204,30 @@ void Propagation::build() {
 } // namespace
 
 bool kdl::propagateTiles(linalg::LinalgOp product) {
+  auto layout = product->getAttrOfType<MmaLayoutAttr>(layoutAttr);
   std::optional<Mmt4d> found = matchMmt4d(product);
-  if (!found || found->hasBatch || found->inStepBlocks || !product.hasPureTensorSemantics())
+  if (!layout || !found || found->hasBatch || found->vectorBytes ||
+      !product.hasPureTensorSemantics())
     return false;
   Path path;
-  path.pack = product->getOperand(0).getDefiningOp<linalg::PackOp>();
-  if (!path.pack || onlyUser(path.pack->getResult(0)) != product || !isRowsByColumns(path.pack) ||
+  Value lhs = product->getOperand(0);
+  Operation *user = product;
+  if (found->inStepBlocks) {
+    path.view = lhs.getDefiningOp<tensor::ExpandShapeOp>();
+    if (!path.view || onlyUser(lhs) != user)
+      return false;
+    user = path.view;
+    lhs = path.view.getSrc();
+  }
+  path.pack = lhs.getDefiningOp<linalg::PackOp>();
+  if (!path.pack || onlyUser(lhs) != user || !isRowsByColumns(path.pack) ||
       !findPath(path.pack.getSource(), path.pack, path.pack.getStaticTiles(), path))
     return false;
-  Propagation(product, path).build();
+  // The microkernel takes as many steps at a time as a result tile has: any that divide by those it
+  // asks for, or 16 alone.
+  int64_t steps = path.unpack.getStaticTiles()[1] / layout.getValues();
+  if (layout.getIntrinsicsK() == mmaSteps && steps != mmaSteps)
+    return false;
+  Propagation(product, layout, path).build();
   return true;
 }

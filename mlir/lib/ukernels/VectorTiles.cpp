@@ -39,25 +39,26 @@ static int64_t laneBytes(Type acc) {
                              : acc.getIntOrFloatBitWidth() / 8;
 }
 
-FailureOr<VectorTile> kdl::findVectorTile(Type lhs, Type rhs, Type acc, const UkernelSource &source,
+FailureOr<VectorTile> kdl::findVectorTile(const MmaProduct &product, const UkernelSource &source,
                                           std::string &why) {
-  if (!isExtended(lhs, acc) || !isExtended(rhs, acc))
+  Type acc = product.acc;
+  if (!isExtended(product.lhs, acc) || !isExtended(product.rhs, acc))
     return failure();
   Type f32 = Float32Type::get(acc.getContext());
-  StringRef name = getUkernelKind(f32, f32, f32)->ukernel;
-  FailureOr<UkernelVariant> variant = findVariant(name, source, /*mayTakeTiles=*/false, why);
-  if (failed(variant))
+  MmaProduct likeF32{f32, f32, f32};
+  likeF32.target = source.cpu();
+  likeF32.mayFixSteps = false;
+  FailureOr<MmaUkernel> ukernel =
+      UkernelLibraryAttr::get(acc.getContext(), source.library).findMmaUkernel(likeF32, why);
+  if (failed(ukernel))
     return failure();
-  FailureOr<UkernelTile> likeF32 = findTile(nullptr, name, source, why);
-  if (failed(likeF32))
-    return failure();
-  int64_t bytes = vectorBytesOf(variant->bitcode, name), lanes = bytes / laneBytes(acc);
-  int64_t columns = std::max(mmaColumns, 2 * lanes);
+  int64_t bytes = vectorBytesOf(ukernel->bitcode, ukernel->kind.ukernel);
+  int64_t lanes = bytes / laneBytes(acc), columns = std::max(mmaColumns, 2 * lanes);
   // As many accumulators as for f32; a product of integers has a register of its own before it is
   // added.
-  int64_t registers = likeF32->rows * likeF32->columns * 4 / bytes - (isa<FloatType>(acc) ? 0 : 4);
+  int64_t registers = ukernel->rows * ukernel->columns * 4 / bytes - (isa<FloatType>(acc) ? 0 : 4);
   int64_t rows = std::max<int64_t>(1, registers * lanes / columns);
-  return VectorTile{{rows, columns}, bytes};
+  return VectorTile{rows, columns, bytes};
 }
 
 namespace {
@@ -114,9 +115,9 @@ private:
 
 void kdl::buildVectorProduct(OpBuilder &builder, Location where, const VectorOperand &lhs,
                              const VectorOperand &rhs, const VectorOperand &acc, Value steps,
-                             UkernelTile tile, ContractionBody body, int64_t vectorBytes) {
+                             VectorTile tile, ContractionBody body) {
   VectorBuilder with{builder, where};
-  int64_t lanes = std::min(tile.columns, vectorBytes / laneBytes(acc.element));
+  int64_t lanes = std::min(tile.columns, tile.vectorBytes / laneBytes(acc.element));
   int64_t vectors = tile.columns / lanes;
   auto place = [&](int64_t row, int64_t vector) {
     return with.index(row * tile.columns + vector * lanes);

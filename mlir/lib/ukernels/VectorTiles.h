@@ -4,18 +4,19 @@
 #define KDL_MLIR_UKERNEL_VECTOR_TILES_H
 
 #include "ukernels/Contraction.h"
+#include "ukernels/UkernelSelection.h"
 
 namespace mlir::kdl {
 
 /// The tile of a product in vectors, and the size of these.
 struct VectorTile {
-  UkernelTile tile;
+  int64_t rows, columns;
   int64_t vectorBytes;
 };
 
 /// The tile that fits in the registers of the target's CPU, which are those of its microkernel for
 /// f32; otherwise what is wrong: types that are converted other than by extension, or no such CPU.
-FailureOr<VectorTile> findVectorTile(Type lhs, Type rhs, Type acc, const UkernelSource &source,
+FailureOr<VectorTile> findVectorTile(const MmaProduct &product, const UkernelSource &source,
                                      std::string &why);
 
 /// Operands of a tile: pointers, and the offsets of their elements.
@@ -28,7 +29,7 @@ struct VectorOperand {
 /// registers during the loop.
 void buildVectorProduct(OpBuilder &builder, Location where, const VectorOperand &lhs,
                         const VectorOperand &rhs, const VectorOperand &acc, Value steps,
-                        UkernelTile tile, ContractionBody body, int64_t vectorBytes);
+                        VectorTile tile, ContractionBody body);
 
 } // namespace mlir::kdl
 

@@ -129,5 +129,10 @@ func.func private @number() attributes {kdl.object = 3 : i32}
 
 // -----
 
-// expected-error@+1 {{kdl.vector_bytes: found it on 'func.func', expected it on an operation of linalg}}
-func.func private @vectors() attributes {kdl.vector_bytes = 64 : i64}
+// expected-error@+1 {{kdl.mma_layout: found it on 'func.func', expected it on an operation of linalg}}
+func.func private @vectors() attributes {kdl.mma_layout = #kdl.mma_layout<intrinsics_m = 8, intrinsics_n = 1, vector_bytes = 64>}
+
+// -----
+
+// expected-error@+1 {{kdl.ukernel_provider: found "mine.offload", expected a provider of microkernels, such as #kdl.ukernel_library}}
+module attributes {kdl.ukernel_provider = "mine.offload"} {}

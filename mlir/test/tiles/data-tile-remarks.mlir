@@ -6,7 +6,7 @@
 // ERROR: error: linalg.matmul has no microkernel: found f64 and f64 to f64
 
 // CHECK-LABEL: func.func @type
-// CHECK: linalg.mmt4d {kdl.vector_bytes = 64 : i64} ins({{.*}} : tensor<1x8x8x1xf64>, tensor<1x8x16x1xf64>)
+// CHECK: linalg.mmt4d {kdl.mma_layout = #kdl.mma_layout<intrinsics_m = 8, intrinsics_n = 1, vector_bytes = 64>} ins({{.*}} : tensor<1x8x8x1xf64>, tensor<1x8x16x1xf64>)
 func.func @type(%a: tensor<8x8xf64>, %b: tensor<8x8xf64>, %c: tensor<8x8xf64>) -> tensor<8x8xf64> {
   // expected-remark@+1 {{has no microkernel, and becomes vector code: found f64 and f64 to f64, expected bf16, f16 or f32 to f32, or i8 to i32}}
   %r = linalg.matmul ins(%a, %b : tensor<8x8xf64>, tensor<8x8xf64>) outs(%c : tensor<8x8xf64>) -> tensor<8x8xf64>
@@ -17,7 +17,7 @@ func.func @type(%a: tensor<8x8xf64>, %b: tensor<8x8xf64>, %c: tensor<8x8xf64>) -
 
 // Each sum is rounded to bf16.
 // CHECK-LABEL: func.func @narrow_sums
-// CHECK: linalg.mmt4d {kdl.vector_bytes = 64 : i64} ins({{.*}} : tensor<1x8x8x1xbf16>, tensor<1x8x16x1xbf16>)
+// CHECK: linalg.mmt4d {kdl.mma_layout = #kdl.mma_layout<intrinsics_m = 8, intrinsics_n = 1, vector_bytes = 64>} ins({{.*}} : tensor<1x8x8x1xbf16>, tensor<1x8x16x1xbf16>)
 func.func @narrow_sums(%a: tensor<8x8xbf16>, %b: tensor<8x8xbf16>, %c: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
   // expected-remark@+1 {{has no microkernel, and becomes vector code: found bf16 and bf16 to bf16, expected bf16, f16 or f32 to f32, or i8 to i32}}
   %r = linalg.matmul ins(%a, %b : tensor<8x8xbf16>, tensor<8x8xbf16>) outs(%c : tensor<8x8xbf16>) -> tensor<8x8xbf16>

@@ -11,7 +11,7 @@
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: linalg.fill {{.*}} tensor<1x1x14x32xf32>
-// CHECK: %[[SUM:.*]] = linalg.mmt4d ins({{.*}} : tensor<1x128x14x1xf32>, tensor<1x128x32x1xf32>)
+// CHECK: %[[SUM:.*]] = linalg.mmt4d {{.*}}ins({{.*}} : tensor<1x128x14x1xf32>, tensor<1x128x32x1xf32>)
 // CHECK: %[[TILE:.*]] = linalg.unpack %[[SUM]]
 // CHECK: linalg.generic {{.*}} ins(%[[TILE]],
 // CHECK: arith.addf
@@ -49,7 +49,7 @@ func.func @bias_relu(%a: tensor<512x128xf32>, %b: tensor<128x256xf32>, %bias: te
 // CHECK-NOT: linalg.pack %arg1
 // CHECK: scf.forall (%{{.*}}) in (16)
 // CHECK: linalg.pack
-// CHECK: linalg.mmt4d ins({{.*}} : tensor<1x128x4x1xf32>, tensor<1x128x32x1xf32>)
+// CHECK: linalg.mmt4d {{.*}}ins({{.*}} : tensor<1x128x4x1xf32>, tensor<1x128x32x1xf32>)
 func.func @few_rows(%a: tensor<4x128xf32>, %b: tensor<128x1024xf32>, %c: tensor<4x1024xf32>) -> tensor<4x1024xf32> {
   %r = linalg.matmul ins(%a, %b : tensor<4x128xf32>, tensor<128x1024xf32>) outs(%c : tensor<4x1024xf32>) -> tensor<4x1024xf32>
   return %r : tensor<4x1024xf32>
@@ -84,7 +84,7 @@ func.func @outside(%a: tensor<64x64xf32>, %c: tensor<64x64xf32>, %d: tensor<64xf
 // CHECK-LABEL: func.func @batch(
 // CHECK: scf.forall {{.*}} in (12, {{.*}}) shared_outs
 // CHECK-NOT: tensor<?x
-// CHECK: linalg.batch_mmt4d ins({{.*}} : tensor<1x1x64x13x1xf32>, tensor<1x1x64x32x1xf32>)
+// CHECK: linalg.batch_mmt4d {{.*}}ins({{.*}} : tensor<1x1x64x13x1xf32>, tensor<1x1x64x32x1xf32>)
 // CHECK: tensor.parallel_insert_slice
 func.func @batch(%a: tensor<12x130x64xf32>, %b: tensor<12x64x128xf32>, %c: tensor<12x130x128xf32>) -> tensor<12x130x128xf32> {
   %r = linalg.batch_matmul ins(%a, %b : tensor<12x130x64xf32>, tensor<12x64x128xf32>) outs(%c : tensor<12x130x128xf32>) -> tensor<12x130x128xf32>

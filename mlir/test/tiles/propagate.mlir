@@ -5,7 +5,7 @@
 // A result tile, 14 x 32, is 32 steps of 14 rows.
 // CHECK-LABEL: func.func @f32(
 // CHECK-SAME: %[[BIAS:[^:]*]]: tensor<64xf32>
-// CHECK: %[[SUM:.*]] = linalg.mmt4d ins({{.*}}) outs({{.*}} : tensor<8x2x13x32xf32>)
+// CHECK: %[[SUM:.*]] = linalg.mmt4d {{.*}}ins({{.*}}) outs({{.*}} : tensor<8x2x13x32xf32>)
 // CHECK-NOT: linalg.unpack
 // CHECK: %[[WIDE:.*]] = tensor.expand_shape %[[BIAS]] {{\[\[}}0, 1]] output_shape [2, 32]
 // CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%[[SUM]], %[[WIDE]] : tensor<8x2x13x32xf32>, tensor<2x32xf32>)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lowers contractions on unpacked operands to the matmul library's kernels: its blocks, its
+// Contractions on unpacked operands that the matmul library has functions for: its blocks, its
 // packing, and no packing for few rows.
-#ifndef KDL_MLIR_UKERNEL_LOWER_CONTRACTIONS_H
-#define KDL_MLIR_UKERNEL_LOWER_CONTRACTIONS_H
+#ifndef KDL_MLIR_UNPACKED_CONTRACTION_H
+#define KDL_MLIR_UNPACKED_CONTRACTION_H
 
-#include "Attributes.h"
 #include "ukernels/Contraction.h"
+#include "ukernels/UkernelSelection.h"
 
 #include <kdl/matmul.h>
 
@@ -19,7 +19,8 @@ struct UnpackedMatrix {
 };
 
 struct UnpackedContraction {
-  UkernelKind kind;
+  MmaProduct types;
+  MmaKind kind;
   kdl_matmul_type type;
   StringLiteral suffix; // in the library's names
   UnpackedMatrix lhs, rhs, out;

@@ -66,7 +66,7 @@ config.substitutions.append((r"\bmlir-opt\b", f"mlir-opt --load-dialect-plugin={
 
 config.substitutions.append(("%stock", os.path.join(config.kdl_llvm_bin_dir, "mlir-opt")))
 
-for program in "clang ld.lld mlir-runner mlir-translate ptxas spirv-dis spirv-val valgrind".split():
+for program in "aarch64-linux-gnu-gcc clang ld.lld mlir-runner mlir-translate ptxas qemu-aarch64 spirv-dis spirv-val valgrind".split():
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
 if os.path.exists(os.path.join(config.kdl_lib_dir, "kdl", "ukernels.offload")):

@@ -49,10 +49,12 @@ include/kdl/mlir/Kdl.td
 include/kdl/mlir/KdlAttrs.h.inc
 include/kdl/mlir/KdlDialect.h.inc
 include/kdl/mlir/KdlEnums.h.inc
+include/kdl/mlir/KdlInterfaces.h.inc
 include/kdl/mlir/KdlPasses.h.inc
 include/kdl/mlir/Passes.h
 include/kdl/mlir/Passes.td
 include/kdl/mlir/Transforms.h
+include/kdl/mlir/UkernelProvider.h
 share/doc/libkdl/examples/mlir/gpu_linear.mlir
 share/doc/libkdl/examples/mlir/linear.mlir
 share/doc/libkdl/examples/mlir/matmul.mlir

@@ -250,7 +250,8 @@ FailureOr<Plan> Planner::plan(linalg::LinalgOp op, std::string &why, bool &isOwn
     isOwn = kind && findOwnUkernel(module, kind->ukernel);
     why = noUkernel;
     if (!hasUsualTypes && !isOwn) {
-      why = explainTypes(product);
+      if (options.library.empty() && !module->hasAttr(providerAttr))
+        why = explainTypes(product); // no library has them
       if (!options.noSilentFallback && !isQuantized(op))
         vectors = findVectorTile(product, source, noUkernel);
     }

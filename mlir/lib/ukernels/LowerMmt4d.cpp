@@ -506,7 +506,8 @@ Callee findCallee(linalg::LinalgOp op, Declarations &declarations, bool hasGpu) 
     callee.ukernel = declarations.get(module, product, found.kind.ukernel,
                                       op->hasAttr(layoutAttr), callee.why);
     callee.isOwn = findOwnUkernel(module, found.kind.ukernel) != nullptr;
-    if (!callee.ukernel && !callee.isOwn && !isBuiltinUkernel(found.kind.ukernel))
+    if (!callee.ukernel && !callee.isOwn && !isBuiltinUkernel(found.kind.ukernel) &&
+        !module->hasAttr(providerAttr))
       callee.why = explainTypes(product);
   }
   return callee;

@@ -101,12 +101,12 @@ std::string kdl::explainNoTile(StringRef name) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// The file that contains this code. argv[0] may not be a path, so the system is asked.
-static SmallString<256> findSelf() {
+/// The file that contains a function. argv[0] may not be a path, so the system is asked.
+static SmallString<256> findFile(void *function) {
   Dl_info info;
   void *object = nullptr;
   SmallString<256> self;
-  if (!dladdr1(reinterpret_cast<void *>(&findSelf), &info, &object, RTLD_DL_LINKMAP))
+  if (!dladdr1(function, &info, &object, RTLD_DL_LINKMAP))
     return self;
   StringRef name = static_cast<link_map *>(object)->l_name;
   if (llvm::sys::fs::real_path(name.empty() ? "/proc/self/exe" : name, self))
@@ -115,13 +115,16 @@ static SmallString<256> findSelf() {
 }
 
 std::string kdl::findInstalledLibrary(StringRef file) {
-  SmallString<256> self = findSelf();
-  StringRef folder = llvm::sys::path::parent_path(self);
-  for (StringRef from : {"kdl", "../" KDL_MLIR_LIBDIR "/kdl"}) {
-    SmallString<256> path(folder);
-    llvm::sys::path::append(path, from, file);
-    if (llvm::sys::fs::exists(path))
-      return std::string(path);
+  // The plugin, or a program of libkdl's; libkdl.so, where a compiler is linked with it.
+  for (void *function : {reinterpret_cast<void *>(&findFile), reinterpret_cast<void *>(&kdl_open)}) {
+    SmallString<256> self = findFile(function);
+    StringRef folder = llvm::sys::path::parent_path(self);
+    for (StringRef from : {"kdl", "../" KDL_MLIR_LIBDIR "/kdl"}) {
+      SmallString<256> path(folder);
+      llvm::sys::path::append(path, from, file);
+      if (llvm::sys::fs::exists(path))
+        return std::string(path);
+    }
   }
   return "";
 }

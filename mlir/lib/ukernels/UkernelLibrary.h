@@ -32,8 +32,8 @@ MmaTile readTile(StringRef bitcode, StringRef name);
 /// What is wrong with a microkernel without a tile, which tiled products need.
 std::string explainNoTile(StringRef name);
 
-/// A file in the install prefix of this plugin or program: LIBDIR/KdlMLIR.so, bin/kdl-mlir,
-/// LIBDIR/kdl/FILE. Empty if there is none.
+/// A file in the install prefix of this plugin or program, or of libkdl.so: LIBDIR/KdlMLIR.so,
+/// bin/kdl-mlir, LIBDIR/libkdl.so, LIBDIR/kdl/FILE. Empty if there is none.
 std::string findInstalledLibrary(StringRef file);
 
 /// An open library, closed at the end.

@@ -5,6 +5,7 @@
 #include "HostFunctions.h"
 #include "Passes.h"
 #include "ukernels/Contraction.h"
+#include "ukernels/CpuCosts.h"
 #include "ukernels/MemoryUse.h"
 #include "ukernels/Relayout.h"
 
@@ -30,7 +31,6 @@ using namespace mlir::kdl;
 
 namespace {
 
-constexpr int64_t wantedParts = 16; // as for the blocks of kdl-fuse-tiles
 constexpr int64_t lineElements = 16;
 
 /// How an operation accesses one of its operands.
@@ -109,16 +109,16 @@ bool isSafe(ArrayRef<Access> accesses) {
 }
 
 /// An estimate for vectorised code: functions and divisions take longer.
-int64_t workOf(Operation &op) {
+int64_t workOf(Operation &op, const CpuCosts &costs) {
   if (isa<math::MathDialect>(op.getDialect()))
-    return 16;
+    return costs.functionCost;
   if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
           arith::RemUIOp>(op))
-    return 4;
+    return costs.divisionCost;
   return 1;
 }
 
-std::optional<Member> describeOp(linalg::LinalgOp op) {
+std::optional<Member> describeOp(linalg::LinalgOp op, const CpuCosts &costs) {
   if (!op.hasPureBufferSemantics() || matchMmt4d(op))
     return std::nullopt;
   Member member{op, {}, {}, 1};
@@ -140,7 +140,7 @@ std::optional<Member> describeOp(linalg::LinalgOp op) {
   }
   int64_t each = static_cast<int64_t>(member.accesses.size());
   for (Operation &inside : op.getBlock()->without_terminator())
-    each += workOf(inside);
+    each += workOf(inside, costs);
   constexpr int64_t unknown = 64, most = int64_t(1) << 40;
   member.work = each;
   for (int64_t size : ranges)
@@ -160,10 +160,10 @@ std::optional<Member> describeOp(memref::CopyOp op) {
                 2 * type.getNumElements()};
 }
 
-std::optional<Member> describeOp(Operation *op) {
+std::optional<Member> describeOp(Operation *op, const CpuCosts &costs) {
   std::optional<Member> member;
   if (auto generic = dyn_cast<linalg::LinalgOp>(op))
-    member = describeOp(generic);
+    member = describeOp(generic, costs);
   else if (auto copy = dyn_cast<memref::CopyOp>(op))
     member = describeOp(copy);
   if (!member || !getMemoryUses(op) || !isSafe(member->accesses))
@@ -191,15 +191,16 @@ size_t loopsAlike(const Access &one, const Access &other, size_t most) {
   return most;
 }
 
-int64_t productOf(ArrayRef<int64_t> sizes) {
+/// The parts that loops can be divided into, up to a limit.
+int64_t partsOf(ArrayRef<int64_t> sizes, int64_t most) {
   int64_t product = 1;
   for (int64_t size : sizes)
-    product = std::min(wantedParts, product * size);
+    product = std::min(most, product * size);
   return product;
 }
 
 /// The loops of a group with one more member; none if it cannot be a member.
-SmallVector<int64_t> sizesWith(const Group &group, const Member &member) {
+SmallVector<int64_t> sizesWith(const Group &group, const Member &member, int64_t most) {
   size_t alike = 0;
   while (alike < std::min(group.sizes.size(), member.sizes.size()) &&
          group.sizes[alike] == member.sizes[alike])
@@ -211,12 +212,14 @@ SmallVector<int64_t> sizesWith(const Group &group, const Member &member) {
     }
   }
   ArrayRef<int64_t> sizes = ArrayRef(member.sizes).take_front(alike);
-  bool isDivided = productOf(sizes) >= std::min(productOf(group.sizes), productOf(member.sizes));
-  return isDivided && productOf(sizes) > 1 ? SmallVector<int64_t>(sizes) : SmallVector<int64_t>();
+  int64_t parts = partsOf(sizes, most);
+  bool isDivided =
+      parts >= std::min(partsOf(group.sizes, most), partsOf(member.sizes, most)) && parts > 1;
+  return isDivided ? SmallVector<int64_t>(sizes) : SmallVector<int64_t>();
 }
 
 /// Groups of a block whose members can all be moved to the position of the last one.
-std::vector<Group> findGroups(Block &block) {
+std::vector<Group> findGroups(Block &block, const CpuCosts &costs) {
   std::vector<Group> open, closed;
   auto closeIf = [&](function_ref<bool(const Group &)> isOver) {
     for (size_t i = open.size(); i-- > 0;) {
@@ -227,7 +230,7 @@ std::vector<Group> findGroups(Block &block) {
     }
   };
   for (Operation &op : block) {
-    std::optional<Member> member = describeOp(&op);
+    std::optional<Member> member = describeOp(&op, costs);
     std::optional<MemoryUses> uses = member ? member->uses() : getMemoryUses(&op);
     if (!uses) {
       closeIf([](const Group &) { return true; });
@@ -237,7 +240,7 @@ std::vector<Group> findGroups(Block &block) {
     if (member) {
       joined.sizes = member->sizes;
       for (size_t i = open.size(); i-- > 0;) {
-        SmallVector<int64_t> sizes = sizesWith(open[i], *member);
+        SmallVector<int64_t> sizes = sizesWith(open[i], *member, costs.blocks);
         if (sizes.empty())
           continue;
         joined = std::move(open[i]);
@@ -273,8 +276,9 @@ SmallVector<unsigned> dimensionsOf(const Access &access, size_t loops) {
 
 class LoopDistribution {
 public:
-  explicit LoopDistribution(const Group &group)
-      : group(group), builder(group.members.back().op), where(group.members.back().op->getLoc()) {}
+  LoopDistribution(const Group &group, int64_t mostParts)
+      : group(group), mostParts(mostParts), builder(group.members.back().op),
+        where(group.members.back().op->getLoc()) {}
 
   void build();
 
@@ -285,6 +289,7 @@ private:
   void divide(const Member &member);
 
   const Group &group;
+  int64_t mostParts;
   OpBuilder builder;
   Location where;
   SmallVector<int64_t> steps; // iterations of each loop per part
@@ -320,7 +325,7 @@ void LoopDistribution::findTemporaries() {
 
 /// The wanted number of parts, of equal size if possible.
 void LoopDistribution::planParts() {
-  int64_t wanted = wantedParts;
+  int64_t wanted = mostParts;
   for (auto [loop, size] : llvm::enumerate(group.sizes)) {
     if (wanted <= 1)
       break;
@@ -436,13 +441,14 @@ struct DistributeLoops : public kdl::impl::KdlDistributeLoopsBase<DistributeLoop
   void runOnOperation() override {
     lowerRelayouts(getOperation());
     for (func::FuncOp function : getHostFunctions(getOperation())) {
+      CpuCosts costs = getCpuCosts(function, /*target=*/"");
       std::vector<Group> groups;
       function.walk<WalkOrder::PreOrder>([&](Operation *op) {
         if (!isa<func::FuncOp, scf::ForOp, scf::IfOp, scf::WhileOp>(op))
           return WalkResult::skip(); // its body runs in one thread, or elsewhere
         for (Region &region : op->getRegions()) {
           for (Block &block : region)
-            llvm::append_range(groups, findGroups(block));
+            llvm::append_range(groups, findGroups(block, costs));
         }
         return WalkResult::advance();
       });
@@ -450,8 +456,8 @@ struct DistributeLoops : public kdl::impl::KdlDistributeLoopsBase<DistributeLoop
         int64_t work = 0;
         for (const Member &member : group.members)
           work += member.work;
-        if (work >= leastWork && productOf(group.sizes) > 1)
-          LoopDistribution(group).build();
+        if (work >= leastWork && partsOf(group.sizes, costs.blocks) > 1)
+          LoopDistribution(group, costs.blocks).build();
       }
     }
   }

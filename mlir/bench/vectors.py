@@ -16,6 +16,8 @@ import time
 
 import numpy as np
 
+from operands import Memref
+
 PEAK = """
 #include <immintrin.h>
 #include <time.h>
@@ -42,15 +44,6 @@ STEPS = {
     "i16": ("__m512i", "_mm512_set1_epi16(1)", "_mm512_add_epi16(sums[i], _mm512_mullo_epi16(a, sums[i]))", 64),
 }
 NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
-
-
-class Memref(ctypes.Structure):
-    _fields_ = [("allocated", ctypes.c_void_p), ("aligned", ctypes.c_void_p), ("offset", ctypes.c_int64),
-                ("sizes", ctypes.c_int64 * 2), ("strides", ctypes.c_int64 * 2)]
-
-    def __init__(self, array):
-        pair = ctypes.c_int64 * 2
-        super().__init__(array.ctypes.data, array.ctypes.data, 0, pair(*array.shape), pair(array.shape[1], 1))
 
 
 def source(a, b, c, m, n, k):

@@ -26,8 +26,8 @@ struct DataTileOptions {
   bool noSilentFallback = false; // leave types without a microkernel, too
 };
 
-/// kdl-data-tile: contractions on tensors become pack, mmt4d and unpack. In the module that they are
-/// in, its own microkernels and its provider have precedence. Apply them once to each operation
+/// kdl-data-tile: contractions on tensors become pack, mmt4d and unpack. In the module that they
+/// are in, its own microkernels and its provider have precedence. Apply them once to each operation
 /// (walkAndApplyPatterns).
 void populateDataTilePatterns(RewritePatternSet &patterns, const DataTileOptions &options);
 
@@ -39,8 +39,9 @@ void populateFuseTilesPatterns(RewritePatternSet &patterns, StringRef target);
 /// kdl-lower-expand-shapes: memref.expand_shape with two dynamic sizes in a group becomes a cast.
 void populateLowerExpandShapesPatterns(RewritePatternSet &patterns);
 
-/// kdl-lower-contractions: contractions on memrefs become calls of the matmul library's functions, which
-/// are declared in the module; with `threads`, in loops over the parts that these divide it into.
+/// kdl-lower-contractions: contractions on memrefs become calls of the matmul library's functions,
+/// which are declared in the module; with `threads`, in loops over the parts that these divide it
+/// into.
 struct LowerContractionsOptions {
   std::string library, target;
   bool threads = false;

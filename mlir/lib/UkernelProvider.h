@@ -19,8 +19,8 @@ namespace mlir::kdl {
 struct MmaProduct {
   Type lhs, rhs, acc; // element types
   bool lhsUnsigned = false, rhsUnsigned = false;
-  std::string target = {};     // the CPU, a spec of libkdl
-  bool mayFixSteps = true;     // whether a microkernel with fixed steps can be called
+  std::string target = {}; // the CPU, a spec of libkdl
+  bool mayFixSteps = true; // whether a microkernel with fixed steps can be called
 };
 
 /// How a microkernel takes the left operand, if not unchanged.

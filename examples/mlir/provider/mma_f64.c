@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A microkernel of double precision, which libkdl does not have: a word is one double, a vector 16 of them. The layout is that
- * of <kdl/mma.h>. provider.cpp gives it to kdl-data-tile.
+ * A microkernel of double precision, which libkdl does not have: a word is one double, a vector 16
+ * of them. The layout is that of <kdl/mma.h>. provider.cpp gives it to kdl-data-tile.
  *
- *     clang -c -emit-llvm -O2 -march=x86-64-v3 -ffreestanding -I PREFIX/include mma_f64.c -o mma_f64.bc
+ *     clang -c -emit-llvm -O2 -march=x86-64-v3 -ffreestanding -I PREFIX/include mma_f64.c -o
+ * mma_f64.bc
  */
 #include <kdl/mma.h>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A compiler with microkernels of its own: mlir-opt with libkdl's passes and a dialect whose attribute
-// provides them.
+// A compiler with microkernels of its own: mlir-opt with libkdl's passes and a dialect whose
+// attribute provides them.
 //
 //     module attributes {kdl.ukernel_provider = #example.ukernels<"mma_f64.bc">} {...}
 //
-// Products of doubles call the microkernel in the file; for other types libkdl's own library is asked.
+// Products of doubles call the microkernel in the file; for other types libkdl's own library is
+// asked.
 #include <kdl/mlir/Dialect.h>
 #include <kdl/mlir/Passes.h>
 

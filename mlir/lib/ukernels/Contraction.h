@@ -16,12 +16,12 @@ struct ContractionBody {
 };
 std::optional<ContractionBody> matchContractionBody(linalg::LinalgOp op);
 
-/// A product in tiles: linalg.mmt4d, linalg.batch_mmt4d, or a linalg.generic with the same loops. The
-/// attribute `kdl.mma_layout` describes it. Without one, the types decide: those of linalg's own
-/// operations have a microkernel by name, and a linalg.generic must have operands in the form of one of
-/// libkdl's own, unsigned by signed bytes or f32 by f16. With step blocks, the left operand has
-/// several consecutive words of K per row, [m1][k1][m0][steps][k0], and the right one is
-/// [n1][k1][steps][n0][k0].
+/// A product in tiles: linalg.mmt4d, linalg.batch_mmt4d, or a linalg.generic with the same loops.
+/// The attribute `kdl.mma_layout` describes it. Without one, the types decide: those of linalg's
+/// own operations have a microkernel by name, and a linalg.generic must have operands in the form
+/// of one of libkdl's own, unsigned by signed bytes or f32 by f16. With step blocks, the left
+/// operand has several consecutive words of K per row, [m1][k1][m0][steps][k0], and the right one
+/// is [n1][k1][steps][n0][k0].
 struct Mmt4d {
   MmaKind kind;
   bool hasBatch, inStepBlocks;

@@ -88,6 +88,7 @@ bool kdl::isFasterTransposed(const CpuCosts &costs, int64_t m, int64_t n, int64_
     return steps * costs.stepCycles(height, width, rows, panel);
   };
   double scatter = static_cast<double>(costs.scatterCycles * m) * static_cast<double>(n);
-  constexpr double gain = 0.75; // less is lost in packing, and in tiles that the next product cannot take
+  constexpr double gain =
+      0.75; // less is lost in packing, and in tiles that the next product cannot take
   return cycles(n, m) + (n == 1 ? 0 : scatter) < gain * cycles(m, n);
 }

@@ -7,11 +7,11 @@
 #include "Transforms.h"
 #include "ukernels/CpuCosts.h"
 #include "ukernels/FuseElementwise.h"
-#include "ukernels/UnpackedContraction.h"
 #include "ukernels/PropagateTiles.h"
 #include "ukernels/Tiling.h"
 #include "ukernels/UkernelLibrary.h"
 #include "ukernels/UkernelSelection.h"
+#include "ukernels/UnpackedContraction.h"
 #include "ukernels/VectorTiles.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -85,7 +85,7 @@ private:
 
 /// The operand with both dimensions: adds a missing one in front of the other.
 Matrix Operands::matrix(Value value, AffineMap map, std::optional<unsigned> first,
-                       std::optional<unsigned> second, std::optional<unsigned> *added) {
+                        std::optional<unsigned> second, std::optional<unsigned> *added) {
   auto place = [&](std::optional<unsigned> loop) -> std::optional<unsigned> {
     return loop ? map.getResultPosition(getAffineDimExpr(*loop, op.getContext())) : std::nullopt;
   };
@@ -270,7 +270,9 @@ FailureOr<Plan> Planner::plan(linalg::LinalgOp op, std::string &why, bool &isOwn
 /// Whether a product may be transposed: the microkernel takes the types of both operands on either
 /// side.
 bool isSymmetric(const Product &product, const Plan &plan) {
-  auto elementOf = [](const Matrix &matrix) { return getElementTypeOrSelf(matrix.value.getType()); };
+  auto elementOf = [](const Matrix &matrix) {
+    return getElementTypeOrSelf(matrix.value.getType());
+  };
   return plan.vectorBytes || plan.kind.left == LhsForm::Unsigned ||
          (elementOf(product.lhs) == elementOf(product.rhs) &&
           product.lhs.isUnsigned == product.rhs.isUnsigned);
@@ -303,9 +305,9 @@ struct TileContraction : public OpInterfaceRewritePattern<linalg::LinalgOp> {
     int64_t rows = divideRows(product.rows(), plan->rows);
     int64_t columns =
         divideColumns(costs, product.rows(), product.columns(), plan->rows, plan->columns);
-    auto layout = MmaLayoutAttr::get(op.getContext(), plan->kind.ukernel, rows,
-                                     columns / mmaColumns, plan->steps, mmaColumns,
-                                     plan->kind.values, plan->vectorBytes);
+    auto layout =
+        MmaLayoutAttr::get(op.getContext(), plan->kind.ukernel, rows, columns / mmaColumns,
+                           plan->steps, mmaColumns, plan->kind.values, plan->vectorBytes);
     rewriter.replaceOp(op, buildTiles(rewriter, op.getLoc(), product, layout, plan->kind.left));
     return success();
   }

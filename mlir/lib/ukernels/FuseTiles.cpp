@@ -244,10 +244,10 @@ Value Fusion::packedPart(linalg::PackOp how, Value operand, OpFoldResult batchAt
   packedCounts[first] = count;
   Value to = tensor::EmptyOp::create(builder, where, packedCounts, type.getElementType());
   Value padding = how.getPaddingValue();
-  Value packed = linalg::PackOp::create(builder, where, part, to, how.getInnerDimsPos(),
-                                        how.getMixedTiles(),
-                                        padding ? std::optional(padding) : std::nullopt, outer)
-                     ->getResult(0);
+  Value packed =
+      linalg::PackOp::create(builder, where, part, to, how.getInnerDimsPos(), how.getMixedTiles(),
+                             padding ? std::optional(padding) : std::nullopt, outer)
+          ->getResult(0);
   if (!view)
     return packed;
   SmallVector<int64_t> shape;

@@ -4,9 +4,9 @@
 #include "Passes.h"
 #include "Transforms.h"
 #include "ukernels/MatmulImages.h"
-#include "ukernels/UnpackedContraction.h"
 #include "ukernels/UkernelLink.h"
 #include "ukernels/UkernelObjects.h"
+#include "ukernels/UnpackedContraction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

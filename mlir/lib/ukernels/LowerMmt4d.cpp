@@ -388,8 +388,8 @@ std::optional<Mmt4d> checkShapes(linalg::LinalgOp op, std::string &why) {
   return found;
 }
 
-/// Whether a microkernel can be called that takes 16 steps at a time: the operands have them side by
-/// side, or can be packed so.
+/// Whether a microkernel can be called that takes 16 steps at a time: the operands have them side
+/// by side, or can be packed so.
 bool mayFixSteps(linalg::LinalgOp op, const Mmt4d &found) {
   auto type = [&](unsigned operand) { return cast<MemRefType>(op->getOperand(operand).getType()); };
   int64_t rows = type(2).getShape().take_back(2)[0], width = type(2).getShape().back();
@@ -503,8 +503,8 @@ Callee findCallee(linalg::LinalgOp op, Declarations &declarations, bool hasGpu) 
     if (product.lhs.isF32() && product.rhs.isF16())
       product.lhs = product.rhs; // it was converted
     product.mayFixSteps = mayFixSteps(op, found);
-    callee.ukernel = declarations.get(module, product, found.kind.ukernel,
-                                      op->hasAttr(layoutAttr), callee.why);
+    callee.ukernel =
+        declarations.get(module, product, found.kind.ukernel, op->hasAttr(layoutAttr), callee.why);
     callee.isOwn = findOwnUkernel(module, found.kind.ukernel) != nullptr;
     if (!callee.ukernel && !callee.isOwn && !isBuiltinUkernel(found.kind.ukernel) &&
         !module->hasAttr(providerAttr))

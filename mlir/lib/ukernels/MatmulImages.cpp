@@ -93,8 +93,8 @@ FailureOr<SmallVector<MatmulImage>> kdl::findMatmulImages(ArrayRef<MatmulTarget>
   SmallVector<size_t> indices;
   for (const MatmulTarget &target : targets) {
     kdl_device *device = nullptr;
-    MatmulSearch search{opened.get(), "kdl.kernel." + target.kernel, "kdl.ukernel." + target.ukernel,
-                        false, indices};
+    MatmulSearch search{opened.get(), "kdl.kernel." + target.kernel,
+                        "kdl.ukernel." + target.ukernel, false, indices};
     if (kdl_device_find(target.device.c_str(), &device) != KDL_OK ||
         kdl_explain(opened.get(), device, nullptr, nullptr, visitMatmulImage, &search) != KDL_OK) {
       why = kdl_error_message();
@@ -114,4 +114,3 @@ FailureOr<SmallVector<MatmulImage>> kdl::findMatmulImages(ArrayRef<MatmulTarget>
   }
   return images;
 }
-

@@ -15,9 +15,9 @@ LogicalResult MmaLayoutAttr::verify(EmitError emitError, StringRef ukernel, int6
     StringLiteral name;
     int64_t value;
   };
-  for (Size size : {Size{"intrinsics_m", intrinsicsM}, Size{"intrinsics_n", intrinsicsN},
-                    Size{"intrinsics_k", intrinsicsK}, Size{"columns", columns},
-                    Size{"values", values}}) {
+  for (Size size :
+       {Size{"intrinsics_m", intrinsicsM}, Size{"intrinsics_n", intrinsicsN},
+        Size{"intrinsics_k", intrinsicsK}, Size{"columns", columns}, Size{"values", values}}) {
     if (size.value < 1)
       return emitError() << "found " << size.name << " = " << size.value << ", expected 1 or more";
   }
@@ -25,8 +25,9 @@ LogicalResult MmaLayoutAttr::verify(EmitError emitError, StringRef ukernel, int6
     return emitError() << "found " << (ukernel.empty() ? "neither" : "both")
                        << " ukernel and vector_bytes, expected one of them";
   if (ukernel.empty() && (values != 1 || intrinsicsK != 1))
-    return emitError() << "found vector_bytes with words of several elements or steps, expected one "
-                          "of each";
+    return emitError()
+           << "found vector_bytes with words of several elements or steps, expected one "
+              "of each";
   return success();
 }
 

@@ -26,8 +26,7 @@ public:
   Value build();
 
 private:
-  Value pack(const Matrix &matrix, int64_t first, int64_t second, int64_t block,
-             uint8_t flip = 0);
+  Value pack(const Matrix &matrix, int64_t first, int64_t second, int64_t block, uint8_t flip = 0);
   Value padded(Value value, unsigned dim, int64_t block);
   Value inStepBlocks(Value packed, bool isLeft);
   Value changed(Value matrix, Type element,
@@ -59,8 +58,8 @@ private:
   int64_t steps; // words of a row side by side
 };
 
-/// [batch][first1][second1][first0][second0], padded with zeros: the second dimension to whole blocks,
-/// which are one or more tiles. Bytes may get a bit flipped.
+/// [batch][first1][second1][first0][second0], padded with zeros: the second dimension to whole
+/// blocks, which are one or more tiles. Bytes may get a bit flipped.
 Value Tiling::pack(const Matrix &matrix, int64_t first, int64_t second, int64_t block,
                    uint8_t change) {
   auto type = cast<RankedTensorType>(matrix.value.getType());
@@ -112,8 +111,8 @@ Value Tiling::padded(Value value, unsigned dim, int64_t block) {
   return tensor::PadOp::create(builder, where, Type(), value, low, high, zero);
 }
 
-/// [..][m1][k1][m0][steps * k0] becomes [..][m1][k1][m0][steps][k0], and [..][n1][k1 * steps][n0][k0]
-/// becomes [..][n1][k1][steps][n0][k0].
+/// [..][m1][k1][m0][steps * k0] becomes [..][m1][k1][m0][steps][k0], and [..][n1][k1 *
+/// steps][n0][k0] becomes [..][n1][k1][steps][n0][k0].
 Value Tiling::inStepBlocks(Value packed, bool isLeft) {
   if (steps == 1)
     return packed;

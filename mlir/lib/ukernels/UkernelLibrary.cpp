@@ -59,9 +59,9 @@ std::string kdl::explainTypes(const MmaProduct &product) {
 }
 
 bool kdl::isBuiltinUkernel(StringRef name) {
-  return llvm::is_contained({"kdl_uk_mma_f32_bf16", "kdl_uk_mma_s32_u8s8", "kdl_uk_mma_f32_f32",
-                             "kdl_uk_mma_f32_f16"},
-                            name);
+  return llvm::is_contained(
+      {"kdl_uk_mma_f32_bf16", "kdl_uk_mma_s32_u8s8", "kdl_uk_mma_f32_f32", "kdl_uk_mma_f32_f16"},
+      name);
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,7 +116,8 @@ static SmallString<256> findFile(void *function) {
 
 std::string kdl::findInstalledLibrary(StringRef file) {
   // The plugin, or a program of libkdl's; libkdl.so, where a compiler is linked with it.
-  for (void *function : {reinterpret_cast<void *>(&findFile), reinterpret_cast<void *>(&kdl_open)}) {
+  for (void *function :
+       {reinterpret_cast<void *>(&findFile), reinterpret_cast<void *>(&kdl_open)}) {
     SmallString<256> self = findFile(function);
     StringRef folder = llvm::sys::path::parent_path(self);
     for (StringRef from : {"kdl", "../" KDL_MLIR_LIBDIR "/kdl"}) {
@@ -191,8 +192,7 @@ FailureOr<MmaUkernel> UkernelLibraryAttr::findMmaUkernel(const MmaProduct &produ
     why = explainTypes(product);
     return failure();
   }
-  std::string path =
-      getPath().empty() ? findInstalledLibrary("ukernels.offload") : getPath().str();
+  std::string path = getPath().empty() ? findInstalledLibrary("ukernels.offload") : getPath().str();
   if (path.empty()) {
     why = "found no library of microkernels (library=FILE)";
     return failure();
@@ -215,8 +215,8 @@ FailureOr<MmaUkernel> UkernelLibraryAttr::findMmaUkernel(const MmaProduct &produ
     if (fixesSteps && !product.mayFixSteps)
       continue;
     const kdl_string *tag = kdl_image_value(library.get(), image, "variant_tag");
-    return MmaUkernel{*kind,       bitcode->str(), tag ? std::string(tag->data, tag->length) : "",
-                      tile.rows,   tile.columns,   tile.steps,
+    return MmaUkernel{*kind,     bitcode->str(), tag ? std::string(tag->data, tag->length) : "",
+                      tile.rows, tile.columns,   tile.steps,
                       fixesSteps};
   }
   why = "found no " + kind->ukernel + " for " + product.target + " in " + path;

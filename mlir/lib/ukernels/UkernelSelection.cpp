@@ -49,8 +49,8 @@ static FailureOr<MmaUkernel> readOwnUkernel(func::FuncOp own, const MmaKind &kin
     return failure();
   MmaTile tile = readTile(bitcode, kind.ukernel);
   bool fixesSteps = own->hasAttr(tilesAttr) || tile.steps == mmaSteps;
-  return MmaUkernel{kind,        bitcode,       /*tag=*/"",
-                    tile.rows,   tile.columns,  fixesSteps ? mmaSteps : tile.steps,
+  return MmaUkernel{kind,      bitcode,      /*tag=*/"",
+                    tile.rows, tile.columns, fixesSteps ? mmaSteps : tile.steps,
                     fixesSteps};
 }
 
@@ -66,8 +66,8 @@ FailureOr<MmaUkernel> kdl::findMmaUkernel(ModuleOp module, const MmaProduct &pro
                                           const UkernelSource &source, std::string &why) {
   std::optional<MmaKind> kind = getMmaKind(product);
   auto own = kind ? module.lookupSymbol<func::FuncOp>(kind->ukernel) : nullptr;
-  FailureOr<MmaUkernel> found = own ? readOwnUkernel(own, *kind, why)
-                                    : findProvidedUkernel(module, product, source, why);
+  FailureOr<MmaUkernel> found =
+      own ? readOwnUkernel(own, *kind, why) : findProvidedUkernel(module, product, source, why);
   if (failed(found) || (found->rows > 0 && found->columns > 0))
     return found;
   why = explainNoTile(found->kind.ukernel);
@@ -83,8 +83,8 @@ func::FuncOp kdl::declareUkernel(ModuleOp module, StringRef name, const MmaUkern
   auto made = func::FuncOp::create(builder, module.getLoc(), name, type);
   made.setPrivate();
   made->setAttr(variantAttr, builder.getStringAttr(ukernel.tag));
-  made->setAttr(objectAttr, addObject(module, ukernel.tag.empty() ? "ukernel" : ukernel.tag,
-                                      ukernel.bitcode));
+  made->setAttr(objectAttr,
+                addObject(module, ukernel.tag.empty() ? "ukernel" : ukernel.tag, ukernel.bitcode));
   if (ukernel.fixesSteps)
     made->setAttr(tilesAttr, builder.getUnitAttr());
   if (name != ukernel.kind.ukernel)

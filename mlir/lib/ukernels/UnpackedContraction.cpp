@@ -66,9 +66,17 @@ FailureOr<UnpackedContraction> kdl::matchUnpackedContraction(linalg::LinalgOp op
       llvm::map_to_vector(dims->batch, [&](unsigned loop) { return ranges[loop]; });
   const Name *name =
       llvm::find_if(names, [&](const Name &each) { return each.ukernel == kind->ukernel; });
-  return UnpackedContraction{describeProduct(op), *kind,           name->type,      name->suffix,
-                             matrix(0, m, k),     matrix(1, k, n), matrix(2, m, n), size(m),
-                             size(n),             size(k),         batch};
+  return UnpackedContraction{describeProduct(op),
+                             *kind,
+                             name->type,
+                             name->suffix,
+                             matrix(0, m, k),
+                             matrix(1, k, n),
+                             matrix(2, m, n),
+                             size(m),
+                             size(n),
+                             size(k),
+                             batch};
 }
 
 LogicalResult kdl::hasMatmulKernelFor(ModuleOp module, const UnpackedContraction &product,
@@ -84,8 +92,9 @@ LogicalResult kdl::hasMatmulKernelFor(ModuleOp module, const UnpackedContraction
   if (ukernel->fixesSteps) {
     // It is called per block of C, and has a function for that.
     if (findOwnUkernel(module, product.kind.ukernel)) {
-      why = "found a microkernel of the module's own that takes 16 steps at a time, which is called "
-            "for tiles alone";
+      why =
+          "found a microkernel of the module's own that takes 16 steps at a time, which is called "
+          "for tiles alone";
       return failure();
     }
     std::string block = ("kdl_uk_mma_" + product.suffix + "_block").str();

@@ -84,6 +84,16 @@ static kdl_feature_set device_features(const ld_request *request, kdl_feature_cl
   return kdl_feature_tokens(which, (kdl_feature_set){{~lacks[0], ~lacks[1]}});
 }
 
+/* The least length of vectors that the device has, by which LLVM takes SVE for vectors of a fixed
+ * number of elements; 0 where no token says one. */
+static uint32_t least_sve_bits(kdl_feature_set set) {
+  return kdl_feature_has(set, KDL_AARCH64_SVE_VL_2048)   ? 2048
+         : kdl_feature_has(set, KDL_AARCH64_SVE_VL_1024) ? 1024
+         : kdl_feature_has(set, KDL_AARCH64_SVE_VL_512)  ? 512
+         : kdl_feature_has(set, KDL_AARCH64_SVE_VL_256)  ? 256
+                                                         : 0;
+}
+
 static void describe_cpu(ld_target *target, const ld_request *request) {
   kdl_feature_class which = kdl_family_class(target->family);
   kdl_feature_set set = device_features(request, which);
@@ -96,6 +106,8 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
   }
   if (out.used)
     target->features[out.used - 1] = '\0';
+  if (target->family == KDL_FAMILY_AARCH64)
+    target->sve_bits = least_sve_bits(set);
   bool is_x86 = target->family == KDL_FAMILY_X86_64;
   snprintf(target->cpu, sizeof target->cpu, "%s", cpus[row].cpu);
   kdl_out arch = {target->arch, sizeof target->arch, 0};
@@ -430,15 +442,28 @@ static void set_amd_flag(LLVMModuleRef module, const char *name, kdl_amdgcn_sett
                       LLVMValueAsMetadata(LLVMConstInt(type, setting == KDL_AMDGCN_ON, 0)));
 }
 
+/* A module's own range of vector lengths may be that of another device: every function gets this
+ * one's, which is a minimum. On RISC-V it follows from the features. */
+static void set_vector_lengths(const ld_target *target, LLVMContextRef context,
+                               LLVMValueRef function, bool is_made) {
+  enum { granule = 128, longest = 2048 };
+  unsigned range = LLVMGetEnumAttributeKindForName("vscale_range", 12);
+  LLVMRemoveEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, range);
+  if (!target->sve_bits || !is_made)
+    return;
+  uint64_t value = (uint64_t)(target->sve_bits / granule) << 32 | longest / granule;
+  LLVMAddAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES,
+                          LLVMCreateEnumAttribute(context, range, value));
+}
+
 void ld_target_apply(const ld_target *target, LLVMModuleRef module) {
   LLVMContextRef context = LLVMGetModuleContext(module);
-  unsigned vscale = LLVMGetEnumAttributeKindForName("vscale_range", 12);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     bool is_made = !LLVMIsDeclaration(f);
     set_function_attribute(context, f, "target-cpu", is_made ? target->cpu : NULL);
     set_function_attribute(context, f, "target-features", is_made ? target->features : NULL);
     set_function_attribute(context, f, "tune-cpu", is_made ? target->tune : NULL);
-    LLVMRemoveEnumAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES, vscale);
+    set_vector_lengths(target, context, f, is_made);
   }
   kdl_amdgcn_id id;
   if (ld_amd_settings_are_flags && target->family == KDL_FAMILY_AMDGCN &&

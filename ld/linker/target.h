@@ -14,6 +14,7 @@ typedef struct ld_target {
   char tune[64]; /* "" for LLVM's default */
   char features[4096];
   char arch[KDL_SPEC_ARCH]; /* the architecture for the image's metadata */
+  uint32_t sve_bits;        /* AArch64: the least length of SVE's vectors; 0 = unknown */
 
   /* Collected from the modules by ld_target_admit. */
   char suffix;        /* NVIDIA: 'a' or 'f' where a module was compiled for it */

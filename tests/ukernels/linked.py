@@ -4,10 +4,13 @@
 
     linked.py --kdl-ld=P --llvm-dis=P --caller=F.bc --ukernels=F.offload --device=SPEC --tag=TAG
               --kind=f32_bf16 --test=matmul_test [--needs=cpu_flag,...] [--emulator=qemu...] [--scalar]
+              [--llvm-objdump=P --loop=INSTRUCTION --sums=N]
 
 Before linking, the caller calls the microkernel; afterwards no trace of the call is left; the image
 that was taken is the one with the tag; what comes out gives the right numbers; and without the
-microkernel nothing comes out at all, so that the numbers cannot be another's.
+microkernel nothing comes out at all, so that the numbers cannot be another's. In the machine code for
+AArch64, a step of the largest tile of packed operands has the instruction once for each of N registers
+of sums, and does not use the stack.
 """
 
 import argparse
@@ -39,6 +42,34 @@ def lacks(needs):
     return [n for n in needs.split(",") if not flags or n not in flags.group(1).split()]
 
 
+def innermost_loops(text):
+    """Of a disassembly, the instructions from where a branch goes back to, up to the branch."""
+    lines = re.findall(r"^\s*([0-9a-f]+):\s+(\S+)[ \t]*(.*)$", text, re.MULTILINE)
+    places = {int(address, 16): i for i, (address, _, _) in enumerate(lines)}
+    since = 0  # the last branch, before which no innermost loop begins
+    for i, (_, name, operands) in enumerate(lines):
+        if not re.match(r"b$|b\.|cbn?z|tbn?z|ret", name):
+            continue
+        to = re.search(r"0x([0-9a-f]+)", operands)
+        begin = places.get(int(to.group(1), 16), i + 1) if to else i + 1
+        if since <= begin <= i:
+            yield [f"{n} {o}" for _, n, o in lines[begin:i + 1]]
+        since = i + 1
+
+
+def check_loop(args, image):
+    code = subprocess.run([args.llvm_objdump, "--disassemble", "--no-show-raw-insn", image],
+                          capture_output=True, text=True, check=True).stdout
+    loops = [(sum(line.startswith(args.loop) for line in loop), loop) for loop in innermost_loops(code)]
+    most = max((count for count, _ in loops), default=0)
+    if most != args.sums:
+        fail(f"expected a loop with {args.sums} times '{args.loop}', found {most}")
+    # Packed operands have the shortest loop: the distances of the others are not constants.
+    shortest = min((loop for count, loop in loops if count == most), key=len)
+    if any("[sp" in line for line in shortest):
+        fail("a step of the largest tile uses the stack: " + "; ".join(shortest))
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("kdl-ld", "llvm-dis", "caller", "ukernels", "device", "tag", "kind", "test"):
@@ -46,6 +77,9 @@ def main():
     parser.add_argument("--needs", default="")
     parser.add_argument("--emulator", default="")
     parser.add_argument("--scalar", action="store_true", help="the CPU has no registers for the sums")
+    parser.add_argument("--llvm-objdump")
+    parser.add_argument("--loop", default="")
+    parser.add_argument("--sums", type=int)
     args = parser.parse_args()
 
     before = subprocess.run([args.llvm_dis, args.caller, "-o", "-"], capture_output=True, text=True,
@@ -85,6 +119,9 @@ def main():
                 fail("the blocks are not of tiles")
         elif not args.scalar and (block or not tiles or "alloca" in tiles.group(0)):
             fail("the sums of a tile are not in registers")
+
+        if args.loop:
+            check_loop(args, image)
 
         done = link(args, f"--output={image}.without")
         if done.returncode != 1 or "kdl_uk_mma_" not in done.stderr:

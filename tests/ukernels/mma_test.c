@@ -2,8 +2,8 @@
 /*
  * One microkernel, called as a function, against the definition of its layout in mma.h. Built once
  * per microkernel; KDL_MMA_TYPE says which values it multiplies, and KDL_MMA_BLOCK_NAME names the
- * function for blocks where there is one. Inputs are small integers, so that every order of
- * additions gives the same bits.
+ * function for blocks where there is one, KDL_MMA_SVE_BITS the length of vectors that it runs with.
+ * Inputs are small integers, so that every order of additions gives the same bits.
  */
 #include <kdl/mma.h>
 
@@ -13,6 +13,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#ifdef KDL_MMA_SVE_BITS
+#include <arm_sve.h>
+#endif
 
 #define TYPE_f32_bf16 1
 #define TYPE_s32_u8s8 2
@@ -253,6 +256,12 @@ int main(void) {
   if (!(KDL_MMA_NEEDS)) {
     puts("SKIPPED: this CPU lacks what the microkernel needs");
     return 77;
+  }
+#endif
+#ifdef KDL_MMA_SVE_BITS
+  if (svcntb() * 8 != KDL_MMA_SVE_BITS) {
+    fprintf(stderr, "vectors of %d bits, expected %d\n", (int)svcntb() * 8, KDL_MMA_SVE_BITS);
+    return 1;
   }
 #endif
   uint32_t tile = MICROKERNEL_TILE();

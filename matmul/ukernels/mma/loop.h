@@ -29,6 +29,12 @@
       __builtin_prefetch((const char *)(next_lhs) + k * line, 0, 3);                               \
   } while (0)
 
+/* Where LLVM takes the steps for too many to unroll the loop over rows, so that sums would stay in
+ * memory. */
+#ifndef KDL_MMA_UNROLLED
+#define KDL_MMA_UNROLLED
+#endif
+
 /* The loop over intrinsics_k stays a loop: unrolled sixteen times, its words would be loaded ahead
  * into registers that there are not. */
 #define KDL_MMA_LOOP(name, lhs_type, rhs_type, acc_type)                                           \
@@ -51,7 +57,7 @@
           vector[n] = load_vectors(                                                                \
               rhs + ((k * intrinsics_n + n / parts) * kdl_mma_columns + n % parts * lanes) *       \
                         rhs_values);                                                               \
-        for (int32_t m = 0; m < intrinsics_m; ++m) {                                               \
+        KDL_MMA_UNROLLED for (int32_t m = 0; m < intrinsics_m; ++m) {                              \
           words word = splat(lhs + (m * intrinsics_k + k) * lhs_values);                           \
           for (int32_t n = 0; n < width; ++n)                                                      \
             sum[m][n] = multiply(sum[m][n], word, vector[n]);                                      \

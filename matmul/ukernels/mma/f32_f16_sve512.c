@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* f16 with SVE of at least 512 bits, converted as it is loaded. The left operand was converted when
+ * it was packed. */
+#include "sve.h"
+
+KDL_MMA_SVE_F16(512)
+
+/* 28 fragments, 2 vectors, 2 words under way. */
+uint32_t kdl_uk_mma_f32_f16_tile(void) {
+  return KDL_MMA_TILE(14, 2, 1);
+}

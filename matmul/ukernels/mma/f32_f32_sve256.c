@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* f32 with SVE of at least 256 bits: two registers to a fragment. */
+#include "sve.h"
+
+KDL_MMA_SVE_F32(256)
+
+/* 28 halves of fragments, 2 of a vector, 2 words under way. */
+uint32_t kdl_uk_mma_f32_f32_tile(void) {
+  return KDL_MMA_TILE(14, 1, 1);
+}

@@ -72,11 +72,12 @@ enum { values = 1, lowest = -9, highest = 9 };
 static lhs_element lhs_of(int value) {
   return (float)value;
 }
+/* By its bits: compilers call a function for the conversion, which RISC-V's libraries may lack. */
 static rhs_element rhs_of(int value) {
-  _Float16 half = (_Float16)value;
-  kdl_f16 bits;
-  memcpy(&bits, &half, sizeof bits);
-  return bits;
+  float number = (float)value * 0x1p-112f; /* the difference of the exponents' biases */
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return (kdl_f16)((bits >> 16 & 0x8000) | (bits >> 13 & 0x7fff));
 }
 #endif
 

@@ -28,6 +28,21 @@
     return sum + word * vector;                                                                    \
   }
 
+/* Vectors of f16, without instructions for them: exponent and mantissa are moved to where f32 has
+ * them and scaled by the difference of the biases, which also makes f16's subnormal numbers right;
+ * infinity and NaN keep their exponent of ones. */
+#define KDL_MMA_GENERIC_HALVES                                                                     \
+  typedef uint32_t bits __attribute__((ext_vector_type(16)));                                      \
+  typedef uint16_t halves __attribute__((ext_vector_type(16), aligned(2)));                        \
+  static inline vectors load_vectors(const kdl_f16 *rhs) {                                         \
+    bits half = __builtin_convertvector(*(const halves *)rhs, bits);                               \
+    bits magnitude = (half & 0x7fff) << 13;                                                        \
+    bits special = magnitude >= 0x0f800000 ? (bits)0x7f800000 : (bits)0;                           \
+    sums value = __builtin_bit_cast(sums, magnitude) * 0x1p112f;                                   \
+    return __builtin_bit_cast(sums,                                                                \
+                              __builtin_bit_cast(bits, value) | special | (half & 0x8000) << 16);  \
+  }
+
 /* Words are two bf16, whose bits are the upper half of an f32. */
 #define KDL_MMA_GENERIC_APART                                                                      \
   typedef uint32_t pairs __attribute__((ext_vector_type(16)));                                     \

@@ -5,7 +5,9 @@
 
 KDL_MMA_SVE_U8S8(512)
 
-/* 24 registers of sums, 4 of columns, 1 of rows; more rows would leave none for these. */
+/* 20 registers of sums, 4 of columns, 8 for rows and what is loaded for them. With two rows more
+ * the exchange of columns would cost hardly less, and LLVM uses the stack where it does not know
+ * the CPU. */
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
-  return KDL_MMA_TILE(12, 2, 2);
+  return KDL_MMA_TILE(10, 2, 2);
 }

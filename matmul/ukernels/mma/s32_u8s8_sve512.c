@@ -46,7 +46,7 @@ void kdl_uk_mma_s32_u8s8(KDL_MMA_PARAMETERS(uint8_t, int8_t, int32_t)) {
       store_sums(acc + (m * intrinsics_n + n) * kdl_mma_columns, sum[m][n] + sixty_fourths[n] * 2);
 }
 
-/* 24 fragments, 2 vectors, 2 of their sums, a word and the constant. */
+/* 20 fragments, 2 vectors, 2 of their sums, the constant, words under way. */
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
-  return KDL_MMA_TILE(12, 2, 1);
+  return KDL_MMA_TILE(10, 2, 1);
 }

@@ -8,6 +8,8 @@
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -48,6 +50,45 @@ static std::string uniteFeatures(StringRef first, StringRef second) {
   return llvm::join(features, ",");
 }
 
+/// Vectors of SVE are at least as long as a microkernel needs them: LLVM then keeps its vectors of
+/// a fixed size in one register.
+static void raiseVectorLength(llvm::Function &function, const llvm::Function &ukernel) {
+  llvm::Attribute needed = ukernel.getFnAttribute(llvm::Attribute::VScaleRange);
+  llvm::Attribute known = function.getFnAttribute(llvm::Attribute::VScaleRange);
+  if (needed.isValid() &&
+      (!known.isValid() || known.getVScaleRangeMin() < needed.getVScaleRangeMin()))
+    function.addFnAttr(needed);
+}
+
+/// Accesses bf16 as integers where LLVM 22 selects no instructions: by masks, with SVE.
+static void accessMaskedBf16AsIntegers(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto *call = dyn_cast<llvm::IntrinsicInst>(&instruction);
+    bool isStore = call && call->getIntrinsicID() == llvm::Intrinsic::masked_store;
+    if (!isStore && (!call || call->getIntrinsicID() != llvm::Intrinsic::masked_load))
+      continue;
+    auto *type = dyn_cast<llvm::FixedVectorType>(isStore ? call->getArgOperand(0)->getType()
+                                                         : call->getType());
+    if (!type || !type->getElementType()->isBFloatTy())
+      continue;
+    llvm::IRBuilder<> builder(call);
+    auto *integers = llvm::FixedVectorType::get(builder.getInt16Ty(), type->getNumElements());
+    auto asIntegers = [&](unsigned argument) {
+      return builder.CreateBitCast(call->getArgOperand(argument), integers);
+    };
+    llvm::Align aligned = call->getParamAlign(isStore ? 1 : 0).valueOrOne();
+    if (isStore) {
+      builder.CreateMaskedStore(asIntegers(0), call->getArgOperand(1), aligned,
+                                call->getArgOperand(2));
+    } else {
+      llvm::Value *loaded = builder.CreateMaskedLoad(integers, call->getArgOperand(0), aligned,
+                                                     call->getArgOperand(1), asIntegers(2));
+      call->replaceAllUsesWith(builder.CreateBitCast(loaded, type));
+    }
+    call->eraseFromParent();
+  }
+}
+
 /// Compiles a function for the CPU of a microkernel.
 static void raiseTarget(llvm::Function &function, const llvm::Function &ukernel) {
   StringRef features = ukernel.getFnAttribute("target-features").getValueAsString();
@@ -57,6 +98,7 @@ static void raiseTarget(llvm::Function &function, const llvm::Function &ukernel)
         uniteFeatures(function.getFnAttribute("target-features").getValueAsString(), features));
   if (ukernel.hasFnAttribute("target-cpu"))
     function.addFnAttr(ukernel.getFnAttribute("target-cpu"));
+  raiseVectorLength(function, ukernel);
 }
 
 /// Linux lets a process use AMX tiles once it has requested permission. A constructor does so; if
@@ -163,6 +205,8 @@ static void raiseTargetOfMatmulKernels(llvm::Module &module) {
       if (ukernel && ukernel->hasFnAttribute(name))
         function.addFnAttr(ukernel->getFnAttribute(name));
     }
+    if (ukernel)
+      raiseVectorLength(function, *ukernel);
     function.removeFnAttr(raisedTargetAttr);
   }
 }
@@ -316,6 +360,10 @@ void kdl::raiseTargetOfCallers(Operation *op, llvm::Module &module) {
       if (auto *call = dyn_cast<llvm::CallBase>(user))
         raiseTarget(*call->getFunction(), *ukernel);
     }
+  }
+  for (llvm::Function &function : module) {
+    if (function.getFnAttribute("target-features").getValueAsString().contains("+sve"))
+      accessMaskedBf16AsIntegers(function);
   }
 }
 

@@ -30,6 +30,10 @@ static int64_t vectorBytesOf(StringRef bitcode, StringRef name) {
   const llvm::Function *ukernel = (*parsed)->getFunction(name);
   StringRef features =
       ukernel ? ukernel->getFnAttribute("target-features").getValueAsString() : StringRef();
+  llvm::Attribute scale =
+      ukernel ? ukernel->getFnAttribute(llvm::Attribute::VScaleRange) : llvm::Attribute();
+  if (features.contains("+sve") && scale.isValid()) // at least this many times 16 bytes
+    return 16 * static_cast<int64_t>(scale.getVScaleRangeMin());
   return features.contains("+avx512f") ? 64 : features.contains("+avx") ? 32 : 16;
 }
 

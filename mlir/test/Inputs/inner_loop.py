@@ -4,7 +4,7 @@
 
 Prints how often the loop has it and each other instruction, sorted. Fails if there is no such
 loop, and if the loop calls, stores a vector, or loads one from the stack: accumulators in registers
-do neither.
+do neither. Code for x86-64 and AArch64; of the latter, the registers must be those of SVE.
 """
 
 import collections
@@ -12,11 +12,13 @@ import re
 import subprocess
 import sys
 
-LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*?)\s*(?:#.*)?$")
-VECTOR = re.compile(r"%[xyz]mm\d+")
+LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*?)\s*(?:(?:#|//).*)?$")
+VECTOR = re.compile(r"%[xyz]mm\d+|\b[zqv]\d+")
 # In code for the largest tile, x86's stores are: source, address.
 STORE = re.compile(r"^%[xyz]mm\d+, -?\w*\(%")
-STACK = re.compile(r"\(%r[sb]p")
+ARM_STORE = re.compile(r"st")
+STACK = re.compile(r"\(%r[sb]p|\[(sp|x29)\b")
+NEON = re.compile(r"\bv\d+\.")
 
 
 def read_function(path, name):
@@ -30,8 +32,8 @@ def inner_loops(code):
     """The code between a backward jump and its target, without another such jump."""
     ends = []
     for place, (address, mnemonic, operands) in enumerate(code):
-        target = re.match(r"0x([0-9a-f]+)", operands)
-        if mnemonic.startswith("j") and target and int(target[1], 16) <= address:
+        target = re.search(r"(?:^|, )0x([0-9a-f]+)", operands)
+        if re.match(r"j|b\.|b$|cbn?z|tbn?z", mnemonic) and target and int(target[1], 16) <= address:
             ends.append((int(target[1], 16), place))
     for start, place in ends:
         body = [line for line in code[:place + 1] if line[0] >= start]
@@ -50,9 +52,12 @@ def main():
         sys.exit(f"{path}, {name}: found no loop with {wanted}")
     loop = max(loops, key=lambda body: sum(wanted == line[1] for line in body))
     for address, mnemonic, operands in loop:
-        if mnemonic.startswith("call"):
+        if mnemonic.startswith("call") or mnemonic in ("bl", "blr"):
             sys.exit(f"{path}, {name}: {address:x}: the loop calls: {operands}")
-        if VECTOR.search(operands) and (STORE.match(operands) or STACK.search(operands)):
+        if mnemonic == wanted and NEON.search(operands):
+            sys.exit(f"{path}, {name}: {address:x}: NEON: {mnemonic} {operands}")
+        if VECTOR.search(operands) and (STORE.match(operands) or ARM_STORE.match(mnemonic) or
+                                        STACK.search(operands)):
             sys.exit(f"{path}, {name}: {address:x}: the loop goes through memory: "
                      f"{mnemonic} {operands}")
     counts = collections.Counter(line[1] for line in loop)

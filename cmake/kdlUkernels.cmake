@@ -6,6 +6,7 @@
 #               [FLAGS flag...])
 #     adds one image: SOURCE compiled to bitcode for one target. What the compiler may use follows
 #     from ARCH and REQUIRES, and so does what the metadata says, so that they cannot differ.
+#     A length of SVE's vectors, as sve_vl_256, is a minimum for the compiler, too.
 #
 #   kdl_pack_ukernels(target file)
 #     makes FILE of the images added since the last call.

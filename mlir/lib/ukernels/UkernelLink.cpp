@@ -60,7 +60,8 @@ static void raiseVectorLength(llvm::Function &function, const llvm::Function &uk
     function.addFnAttr(needed);
 }
 
-/// Accesses bf16 as integers where LLVM 22 selects no instructions: by masks, with SVE.
+/// Accesses bf16 as integers where LLVM 22 selects no instructions: by masks, with SVE
+/// (llvm/llvm-project#201149, fixed in July 2026).
 static void accessMaskedBf16AsIntegers(llvm::Function &function) {
   for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
     auto *call = dyn_cast<llvm::IntrinsicInst>(&instruction);

@@ -177,6 +177,7 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     With `leave-plain`, a product that tiling would not speed up stays for `kdl-lower-contractions`:
     neither operand is constant, the right one is not invariant in a loop around it, and it is known
     to have 32 rows or fewer, or has no elementwise producer or consumer that would be fused.
+    With a microkernel that takes 16 words at a time (AMX), every product of 96 rows or more stays.
     Elements of a batch that are known to be small (fewer than 16384 multiplications, or 8 columns
     or fewer) are tiled nevertheless; a batch of several dimensions always stays.
   }];

@@ -44,6 +44,7 @@ CpuCosts kdl::getCpuCosts(Operation *op, StringRef target) {
   readEntry(op, "kdl.fma_latency", costs.fmaLatency);
   readEntry(op, "kdl.scatter_cycles", costs.scatterCycles);
   readEntry(op, "kdl.few_rows", costs.fewRows);
+  readEntry(op, "kdl.block_rows", costs.blockRows);
   readEntry(op, "kdl.small_product", costs.smallProduct);
   readEntry(op, "kdl.function_cost", costs.functionCost);
   readEntry(op, "kdl.division_cost", costs.divisionCost);

@@ -21,6 +21,7 @@ struct CpuCosts {
   int64_t fmaLatency = 4;       // "kdl.fma_latency", in cycles
   int64_t scatterCycles = 1;    // "kdl.scatter_cycles" to store an element of a transposed tile
   int64_t fewRows = 32;         // "kdl.few_rows": packing them costs more than it saves
+  int64_t blockRows = 96; // "kdl.block_rows": from so many on, blocks of tile registers are faster
   int64_t smallProduct = 16384; // "kdl.small_product": multiplications; a call costs more
   int64_t functionCost = 16;    // "kdl.function_cost" of exp and the like, in additions
   int64_t divisionCost = 4;     // "kdl.division_cost", likewise

@@ -214,10 +214,25 @@ public:
 
 private:
   bool isUnprofitable(linalg::LinalgOp op) const;
+  bool isFasterInBlocks(linalg::LinalgOp op, const UnpackedContraction &product,
+                        const CpuCosts &known) const;
 
   DataTileOptions options;
   UkernelSource source;
 };
+
+/// Whether the matmul library is faster even if it packs an operand at each call: it keeps tile
+/// registers from one tile to the next, and stores them to the result itself.
+bool Planner::isFasterInBlocks(linalg::LinalgOp op, const UnpackedContraction &product,
+                               const CpuCosts &known) const {
+  std::string why;
+  if (ShapedType::isDynamic(product.m) || product.m < known.blockRows ||
+      ShapedType::isDynamic(product.n) || product.n <= mmaColumns)
+    return false;
+  FailureOr<MmaUkernel> ukernel =
+      findMmaUkernel(op->getParentOfType<ModuleOp>(), product.types, source, why);
+  return succeeded(ukernel) && ukernel->fixesSteps;
+}
 
 /// Tiling does not pay off: no operand is packed at compile time or shared with other products,
 /// and nothing is fused; or there are so few rows that packing costs more than multiplying. Tiles
@@ -231,6 +246,8 @@ bool Planner::isUnprofitable(linalg::LinalgOp op) const {
   if (product->batch.size() > 1)
     return true;
   CpuCosts known = costs(op);
+  if (isFasterInBlocks(op, *product, known))
+    return true;
   bool isNarrow = !ShapedType::isDynamic(product->m) && product->m <= known.fewRows;
   return !isConstant(op->getOperand(0)) && !isConstant(op->getOperand(1)) &&
          !isSameInLoop(op, op->getOperand(1)) && (isNarrow || !hasFusableNeighbour(op)) &&

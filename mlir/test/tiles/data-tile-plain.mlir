@@ -152,3 +152,25 @@ func.func @several_dimensions(%a: tensor<3x2x4x8xf32>, %c: tensor<2x3x4x16xf32>)
       ins(%a, %b : tensor<3x2x4x8xf32>, tensor<2x3x8x16xf32>) outs(%c : tensor<2x3x4x16xf32>) -> tensor<2x3x4x16xf32>
   return %0 : tensor<2x3x4x16xf32>
 }
+
+// -----
+
+// With AMX, the matmul library is faster from 96 rows on, even if it packs a constant at each call.
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{leave-plain=true target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -split-input-file 2>&1 | FileCheck %s --check-prefix=AMX
+// CHECK-LABEL: func.func @rows_64(
+// AMX-LABEL: func.func @rows_64(
+// AMX: kdl.mma_layout = #kdl.mma_layout<ukernel = "kdl_uk_mma_f32_bf16", intrinsics_m = 32, intrinsics_n = 2, intrinsics_k = 16, values = 2>
+// CHECK-LABEL: func.func @rows_96(
+// AMX-LABEL: func.func @rows_96(
+// AMX-NOT: linalg.pack
+// AMX: linalg.matmul ins
+func.func @rows_64(%a: tensor<64x64xbf16>, %c: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  %b = arith.constant dense<2.0> : tensor<64x96xbf16>
+  %0 = linalg.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<64x96xf32>) -> tensor<64x96xf32>
+  return %0 : tensor<64x96xf32>
+}
+func.func @rows_96(%a: tensor<96x64xbf16>, %c: tensor<96x96xf32>) -> tensor<96x96xf32> {
+  %b = arith.constant dense<2.0> : tensor<64x96xbf16>
+  %0 = linalg.matmul ins(%a, %b : tensor<96x64xbf16>, tensor<64x96xbf16>) outs(%c : tensor<96x96xf32>) -> tensor<96x96xf32>
+  return %0 : tensor<96x96xf32>
+}

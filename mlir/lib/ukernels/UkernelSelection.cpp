@@ -68,10 +68,22 @@ FailureOr<MmaUkernel> kdl::findMmaUkernel(ModuleOp module, const MmaProduct &pro
   auto own = kind ? module.lookupSymbol<func::FuncOp>(kind->ukernel) : nullptr;
   FailureOr<MmaUkernel> found =
       own ? readOwnUkernel(own, *kind, why) : findProvidedUkernel(module, product, source, why);
-  if (failed(found) || (found->rows > 0 && found->columns > 0))
-    return found;
-  why = explainNoTile(found->kind.ukernel);
-  return failure();
+  if (failed(found))
+    return failure();
+  if (found->rows == 0 || found->columns == 0) {
+    why = explainNoTile(found->kind.ukernel);
+    return failure();
+  }
+  if (found->rows < 1 || found->columns % mmaColumns != 0 || found->steps < 1 ||
+      found->kind.values < 1) {
+    llvm::raw_string_ostream(why) << "found a tile of " << found->rows << " rows, "
+                                  << found->columns << " columns, " << found->steps << " steps and "
+                                  << found->kind.values
+                                  << " values, expected 1 or more of each and " << mmaColumns
+                                  << " columns or a multiple";
+    return failure();
+  }
+  return found;
 }
 
 func::FuncOp kdl::declareUkernel(ModuleOp module, StringRef name, const MmaUkernel &ukernel) {

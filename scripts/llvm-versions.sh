@@ -3,7 +3,9 @@
 # llvm-versions.sh [--work WORK] [--only REGEX] [VERSION...]: builds libkdl with LLVM 22, 23 and 24, or with VERSIONs of them, and runs the
 # tests of kdl-ld and of the MLIR component. 22 is this machine's; 23 and 24 are Debian's, which upstream/root.sh gets and which are used by
 # chroot: that needs root and Debian's archive. WORK is build/upstream below this tree unless given. Prints a table, which WORK/versions.md
-# has too. --only takes tests whose names match.
+# has too. --only takes tests whose names match. Intel's OpenCL and NVIDIA's tools are taken from KDL_INTEL_OPENCL and KDL_CUDA_TOOLS, else
+# from where `make test` puts them, build/opencl-runtime and build/cuda-tools; without them some tests are skipped. A second run with the
+# same WORK compiles only what changed.
 set -euo pipefail
 # shellcheck source=upstream/lib.sh
 . "$(dirname "$0")/../upstream/lib.sh"
@@ -28,11 +30,11 @@ tests=${only:-"^($tests)\$"}
 # Runs where the compilers are, with the source and a folder for the build. The counts go to BUILD/counts.
 cat >"${TMPDIR:-/tmp}/llvm-version.$$" <<'RUN'
 set -e
-version=$1 source=$2 build=$3 tests=$4
+version=$1 source=$2 build=$3 tests=$4 opencl=$5 cuda=$6
 mkdir -p "$build"
 cmake -G Ninja -S "$source" -B "$build" -DKDL_LLVM_ROOT="/usr/lib/llvm-$version" -DCMAKE_C_COMPILER="clang-$version" \
   -DCMAKE_CXX_COMPILER="clang++-$version" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
-  -DKDL_WITH_BENCH=OFF -DKDL_BUILD_BENCH=OFF >"$build/configure.log" 2>&1
+  -DKDL_WITH_BENCH=OFF -DKDL_BUILD_BENCH=OFF -DKDL_INTEL_OPENCL="$opencl" -DKDL_CUDA_TOOLS="$cuda" >"$build/configure.log" 2>&1
 export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime,pch_defines
 # shellcheck disable=SC2046
 nice -n 5 ninja -C "$build" -j "$JOBS" product tests/images/all $(ninja -C "$build" -t targets all |
@@ -45,18 +47,28 @@ RUN
 run=${TMPDIR:-/tmp}/llvm-version.$$
 trap 'rm -f "$run" "$work/root/llvm-version.$$"' EXIT
 
-case " ${versions[*]} " in *" 23 "* | *" 24 "*) "$here/root.sh" "$work" ;; esac
+opencl=${KDL_INTEL_OPENCL:-$source/build/opencl-runtime} cuda=${KDL_CUDA_TOOLS:-$source/build/cuda-tools}
+# copy_drivers: what the tests use of them, in the root under other names.
+copy_drivers() {
+  if [ -d "$opencl" ] && [ ! -d "$work/root/opencl-runtime" ]; then
+    cp -r "$opencl" "$work/root/opencl-runtime"
+    echo /opencl-runtime/libintelocl.so >"$work/root/opencl-runtime/vendors/intel.icd"
+  fi
+  [ ! -d "$cuda" ] || [ -d "$work/root/cuda-tools" ] || cp -r "$cuda" "$work/root/cuda-tools"
+}
+
+case " ${versions[*]} " in *" 23 "* | *" 24 "*) "$here/root.sh" "$work" && copy_drivers ;; esac
 rows=() status=0
 for version in "${versions[@]}"; do
   say "LLVM $version"
   start=$(date +%s)
   if [ "$version" = 22 ]; then
     build=$work/kdl/22
-    JOBS=${JOBS:-2} bash "$run" "$version" "$source" "$build" "$tests" || fail "LLVM $version: see $build/*.log"
+    JOBS=${JOBS:-2} bash "$run" "$version" "$source" "$build" "$tests" "$opencl" "$cuda" || fail "LLVM $version: see $build/*.log"
   else
     build=$work/root/build/kdl/$version
     cp "$run" "$work/root/llvm-version.$$"
-    bind=$source in_root bash "/llvm-version.$$" "$version" /source "/build/kdl/$version" "$tests" || fail "LLVM $version: see $build/*.log"
+    bind=$source in_root bash "/llvm-version.$$" "$version" /source "/build/kdl/$version" "$tests" /opencl-runtime /cuda-tools || fail "LLVM $version: see $build/*.log"
   fi
   IFS='|' read -r found warnings passed skipped failed <"$build/counts"
   [ "$failed" = 0 ] && [ "$passed" -gt 0 ] || status=1

@@ -77,6 +77,10 @@ unpack() {
   for name in c++:g++ cc:gcc; do
     [ -e "$root/bin/${name%:*}" ] || ln -s "${name#*:}" "$root/bin/${name%:*}"
   done
+  # NumPy's BLAS, which the packages' scripts would choose.
+  for name in blas lapack; do
+    ln -sfn $name/lib$name.so.3 "$root/usr/lib/x86_64-linux-gnu/lib$name.so.3"
+  done
   # MLIR 24's CMake package names a program that Debian does not pack.
   [ -e "$root/usr/lib/llvm-24/bin/cir-lsp-server" ] || touch "$root/usr/lib/llvm-24/bin/cir-lsp-server"
   printf 'root:x:0:0:root:/root:/bin/bash\n' >"$root/etc/passwd"

@@ -2,6 +2,7 @@
 #include "Toolchain.h"
 
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -44,10 +45,18 @@ std::string kdl::findCUDA(StringRef given) {
 std::string kdl::findROCmBitcode(StringRef given) {
   if (!given.empty())
     return exists(given, "ockl.bc") ? given.str() : "";
-  return findFolder({"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
-                     "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode",
-                     "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"}, // Debian 13's
-                    "ockl.bc");
+  std::string found =
+      findFolder({"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
+                  "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode"},
+                 "ockl.bc");
+  // Debian has them among Clang's own files, from 13 with its Clang 17 on. LLVM reads older
+  // bitcode.
+  for (unsigned version = LLVM_VERSION_MAJOR; found.empty() && version >= 17; --version) {
+    std::string number = std::to_string(version);
+    found = findFolder({"/usr/lib/llvm-" + number + "/lib/clang/" + number + "/amdgcn/bitcode"},
+                       "ockl.bc");
+  }
+  return found;
 }
 
 std::string kdl::findLinker(StringRef given) {

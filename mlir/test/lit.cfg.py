@@ -74,7 +74,7 @@ if os.path.exists(os.path.join(config.kdl_lib_dir, "kdl", "ukernels.offload")):
 if importlib.util.find_spec("numpy"):
     config.available_features.add("numpy")
 bitcode = ["/usr/lib/*/amdgcn/bitcode/ockl.bc", "/opt/rocm/amdgcn/bitcode/ockl.bc",
-           "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode/ockl.bc"]
+           "/usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode/ockl.bc"]
 found = [path for pattern in bitcode for path in glob.glob(pattern)]
 if found:
     config.available_features.add("rocm")

@@ -35,12 +35,13 @@ mgpu_module *mgpuModuleLoad(const void *data, uint64_t size) {
  * MLIR's default level, which is ignored.
  *
  * MLIR 23 also passes SPIR-V, and the size of the data; MLIR 22 passes no size, so that the
- * parameter is undefined. Text ends with a NUL in both. */
+ * parameter is undefined. Text ends with a NUL in both, and 23 counts it; SPIR-V is whole words. */
 mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level, uint64_t size) {
-  static const uint8_t spirv[] = {0x03, 0x02, 0x23, 0x07};
+  enum { word = 4 };
+  static const uint8_t spirv[word] = {0x03, 0x02, 0x23, 0x07};
   bool is_spirv = strncmp(text, (const char *)spirv, sizeof spirv) == 0;
   (void)opt_level;
-  return load_module("mgpuModuleLoadJIT", text, is_spirv ? size : strlen(text));
+  return load_module("mgpuModuleLoadJIT", text, is_spirv ? size / word * word : strlen(text));
 }
 
 void mgpuModuleUnload(mgpu_module *module) {

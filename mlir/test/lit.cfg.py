@@ -13,6 +13,8 @@
   %fakes    the folder of the fake drivers, see tests/fakes
   %stock    mlir-opt without the plugin
   %rocm     the folder of AMD's device libraries
+  %xevm     the option of gpu-lower-to-xevm-pipeline for SPIR-V: MLIR 23 calls it an assembly, and what
+            was SPIR-V before is native code, for which it needs Intel's ocloc
   %intel    the folder of Intel's OpenCL for CPUs, see scripts/opencl-runtime.sh
 
 Features for REQUIRES lines; each is set if this machine has it:
@@ -64,6 +66,7 @@ config.substitutions.append((r"\bpython3\b", sys.executable))
 plugin = os.path.join(config.kdl_lib_dir, "KdlMLIR.so")
 config.substitutions.append((r"\bmlir-opt\b", f"mlir-opt --load-dialect-plugin={plugin}"))
 
+config.substitutions.append(("%xevm", "binary-format=" + ("fatbin" if config.kdl_llvm_major < 23 else "isa")))
 config.substitutions.append(("%stock", os.path.join(config.kdl_llvm_bin_dir, "mlir-opt")))
 
 for program in "aarch64-linux-gnu-gcc clang ld.lld mlir-runner mlir-translate ptxas qemu-aarch64 spirv-dis spirv-val valgrind".split():

@@ -35,6 +35,12 @@ inline StringRef getBytes(const SerializedObject &object) {
 inline constexpr gpu::CompilationTarget spirvFormat =
     LLVM_VERSION_MAJOR < 23 ? gpu::CompilationTarget::Binary : gpu::CompilationTarget::Assembly;
 
+/// The attribute of a gpu.func from which a SPIR-V kernel has its size of subgroups. From MLIR 23
+/// on, attributes of llvm.func keep their names only with a prefix.
+inline constexpr StringLiteral subgroupSizeAttr =
+    LLVM_VERSION_MAJOR < 23 ? StringLiteral("intel_reqd_sub_group_size")
+                            : StringLiteral("llvm.intel_reqd_sub_group_size");
+
 LLVM::FastmathFlags convertFastmathFlags(arith::FastMathFlags flags);
 
 bool hasCPU(const llvm::TargetMachine &machine, StringRef cpu);

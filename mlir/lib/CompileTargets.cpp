@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Compat.h"
 #include "Dialect.h"
 #include "ObjectPacking.h"
 #include "Passes.h"
@@ -15,6 +16,9 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/LLVMIR/XeVMDialect.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
@@ -56,9 +60,10 @@ constexpr StringLiteral portablePipeline =
     "builtin.module(convert-vector-to-scf,expand-strided-metadata,lower-affine,canonicalize,cse,"
     "gpu.module(convert-gpu-to-llvm-spv{use-64bit-index=true}),convert-scf-to-cf,"
     "convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts,canonicalize,cse)";
+constexpr StringLiteral spirvPreparation =
+    "builtin.module(convert-vector-to-scf,expand-strided-metadata,lower-affine,canonicalize,cse)";
 constexpr StringLiteral spirvPipeline =
-    "builtin.module(convert-vector-to-scf,expand-strided-metadata,lower-affine,canonicalize,cse,"
-    "gpu.module(convert-math-to-xevm,convert-gpu-to-llvm-spv{use-64bit-index=true}),"
+    "builtin.module(gpu.module(convert-math-to-xevm,convert-gpu-to-llvm-spv{use-64bit-index=true}),"
     "convert-scf-to-cf,convert-vector-to-llvm,convert-to-llvm,convert-xevm-to-llvm,"
     "reconcile-unrealized-casts)";
 
@@ -81,9 +86,7 @@ std::string getPipeline(Attribute target, bool barePointers) {
       .Case([&](ROCDL::ROCDLTargetAttr t) {
         return expandPipeline(amdPipeline, t.getChip(), barePointers);
       })
-      .Case([&](xevm::XeVMTargetAttr t) {
-        return expandPipeline(spirvPipeline, t.getChip(), barePointers);
-      })
+      .Case([&](xevm::XeVMTargetAttr) { return spirvPipeline.str(); })
       .Case([&](PortableTargetAttr) { return portablePipeline.str(); })
       .Case([&](HostTargetAttr) { return getHostPipeline(barePointers).str(); })
       .Default([](Attribute) { return std::string(); });
@@ -91,10 +94,12 @@ std::string getPipeline(Attribute target, bool barePointers) {
 
 /// Dialects of the pipelines, to load before any of them runs: passes do not load dialects.
 void addDependentDialects(DialectRegistry &registry) {
-  registry.insert<KdlDialect, LLVM::LLVMDialect, func::FuncDialect>();
+  registry.insert<KdlDialect, LLVM::LLVMDialect, func::FuncDialect, ub::UBDialect,
+                  vector::VectorDialect>();
   std::string pipelines[] = {expandPipeline(nvidiaPipeline, "sm_90", false),
                              expandPipeline(amdPipeline, "gfx942", false),
-                             expandPipeline(spirvPipeline, "", false),
+                             spirvPreparation.str(),
+                             spirvPipeline.str(),
                              portablePipeline.str(),
                              getHostPipeline(false).str(),
                              getHostPipeline(true).str()};
@@ -132,6 +137,7 @@ public:
 
 private:
   ModuleOp copy(Attribute target);
+  LogicalResult run(StringRef pipeline, ModuleOp module, Attribute target);
   LogicalResult lower(ModuleOp module, Attribute target);
   gpu::ObjectAttr compileHost(ModuleOp module, HostTargetAttr target);
   gpu::ObjectAttr compileGPU(ModuleOp module, Attribute target);
@@ -153,12 +159,15 @@ ModuleOp Compiler::copy(Attribute target) {
   return module;
 }
 
-LogicalResult Compiler::lower(ModuleOp module, Attribute target) {
-  FailureOr<OpPassManager> passes =
-      parsePassPipeline(getPipeline(target, options.barePointers), llvm::errs());
+LogicalResult Compiler::run(StringRef pipeline, ModuleOp module, Attribute target) {
+  FailureOr<OpPassManager> passes = parsePassPipeline(pipeline, llvm::errs());
   if (failed(passes) || failed(runPipeline(*passes, module)))
     return source.emitError("cannot be lowered for ") << target;
   return success();
+}
+
+LogicalResult Compiler::lower(ModuleOp module, Attribute target) {
+  return run(getPipeline(target, options.barePointers), module, target);
 }
 
 /// Adds what this pass knows: the kernels, their parameters as lowered, and the module's
@@ -293,8 +302,27 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
       object.getProperties(), object.getKernels());
 }
 
+/// Calls a function of one number and result for each element of an operation's operand.
+Value callPerElement(OpBuilder &builder, Operation *op, StringRef name, Type element) {
+  auto call = [&](Value operand) -> Value {
+    return func::CallOp::create(builder, op->getLoc(), name, TypeRange(element), operand)
+        .getResult(0);
+  };
+  Value operand = op->getOperand(0);
+  auto type = dyn_cast<VectorType>(operand.getType());
+  if (!type)
+    return call(operand);
+  Value result = ub::PoisonOp::create(builder, op->getLoc(), type);
+  SmallVector<int64_t> ones(type.getShape().size(), 1);
+  for (SmallVector<int64_t> position : StaticTileOffsetRange(type.getShape(), ones)) {
+    Value one = vector::ExtractOp::create(builder, op->getLoc(), operand, position);
+    result = vector::InsertOp::create(builder, op->getLoc(), call(one), result, position);
+  }
+  return result;
+}
+
 /// Calls OpenCL functions for which LLVM has no intrinsic, by the names that LLVM's SPIR-V backend
-/// knows. Vectors of them are not lowered, and refused.
+/// knows.
 void callOpenCL(gpu::GPUModuleOp module) {
   static constexpr std::pair<StringLiteral, StringLiteral> functions[] = {
       {"math.erf", "_Z3erf"},     {"math.erfc", "_Z4erfc"},   {"math.cbrt", "_Z4cbrt"},
@@ -305,9 +333,10 @@ void callOpenCL(gpu::GPUModuleOp module) {
         functions, [&](const auto &row) { return op->getName().getStringRef() == row.first; });
     if (found == std::end(functions))
       return;
-    Type type = op->getResult(0).getType();
+    Type type = getElementTypeOrSelf(op->getResult(0));
     StringRef suffix = type.isF32() ? "f" : type.isF64() ? "d" : type.isF16() ? "Dh" : "";
-    if (suffix.empty())
+    auto vector = dyn_cast<VectorType>(op->getResult(0).getType());
+    if (suffix.empty() || (vector && vector.isScalable()))
       return;
     std::string name = (found->second + suffix).str();
     OpBuilder builder(op);
@@ -317,11 +346,47 @@ void callOpenCL(gpu::GPUModuleOp module) {
       func::FuncOp::create(builder, op->getLoc(), name, builder.getFunctionType({type}, {type}))
           .setPrivate();
     }
-    auto call =
-        func::CallOp::create(builder, op->getLoc(), name, TypeRange(type), op->getOperands());
-    op->replaceAllUsesWith(call);
+    op->replaceAllUsesWith(ValueRange(callPerElement(builder, op, name, type)));
     op->erase();
   });
+}
+
+/// Writes the size of subgroups that a kernel declares as this version of MLIR reads it. MLIR
+/// ignores it in another form without a word.
+void declareSubgroups(gpu::GPUModuleOp module) {
+  for (auto function : module.getOps<gpu::GPUFuncOp>()) {
+    for (StringRef name : {"intel_reqd_sub_group_size", "llvm.intel_reqd_sub_group_size"}) {
+      if (Attribute size = function->removeDiscardableAttr(name))
+        function->setDiscardableAttr(subgroupSizeAttr, size);
+    }
+  }
+}
+
+/// Refuses shuffles among other numbers of work-items than the kernel's subgroups have: SPIR-V has
+/// none among some of them, and the device decides how many there are where the kernel does not.
+LogicalResult checkShuffles(gpu::GPUModuleOp module, Attribute target) {
+  return failure(
+      module
+          .walk([&](gpu::ShuffleOp shuffle) {
+            auto function = shuffle->getParentOfType<gpu::GPUFuncOp>();
+            auto size = function ? function->getAttrOfType<IntegerAttr>(subgroupSizeAttr) : nullptr;
+            llvm::APInt width;
+            bool isConstant = matchPattern(shuffle.getWidth(), m_ConstantInt(&width));
+            if (size && isConstant && width.getZExtValue() == size.getValue().getZExtValue())
+              return WalkResult::advance();
+            InFlightDiagnostic error = shuffle.emitError("found a shuffle of ");
+            if (isConstant)
+              error << width.getZExtValue() << " work-items";
+            else
+              error << "a number of work-items that is not constant";
+            error << " for " << target << ", expected ";
+            if (size)
+              error << size.getValue().getZExtValue() << ", the kernel's intel_reqd_sub_group_size";
+            else
+              error << "a kernel with intel_reqd_sub_group_size";
+            return WalkResult::interrupt();
+          })
+          .wasInterrupted());
 }
 
 /// MLIR's serializer requires subgroups of 16 for the first kernel of a module, whatever the
@@ -353,8 +418,12 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
       function.emitError("found private memory, which has no lowering for ") << target;
       return {};
     }
-    convertAttributionsToGlobals(*module.getOps<gpu::GPUModuleOp>().begin());
-    callOpenCL(*module.getOps<gpu::GPUModuleOp>().begin());
+    auto copied = *module.getOps<gpu::GPUModuleOp>().begin();
+    convertAttributionsToGlobals(copied);
+    callOpenCL(copied);
+    declareSubgroups(copied);
+    if (failed(run(spirvPreparation, module, target)) || failed(checkShuffles(copied, target)))
+      return {};
   }
   bool isPortable = isa<PortableTargetAttr>(target);
   if (isPortable && failed(callPortableFunctions(*module.getOps<gpu::GPUModuleOp>().begin(), target,

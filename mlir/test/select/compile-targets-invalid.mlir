@@ -66,14 +66,13 @@ gpu.module @reduced [#xevm.target] {
 // -----
 
 // A shuffle among fewer than a subgroup's work-items.
-// expected-error@+1 {{cannot be lowered for #xevm.target}}
 gpu.module @narrow [#xevm.target] {
   gpu.func @kernel(%x: memref<64xf32>) kernel attributes {intel_reqd_sub_group_size = 32 : i32} {
     %t = gpu.thread_id x
     %v = memref.load %x[%t] : memref<64xf32>
     %offset = arith.constant 1 : i32
     %width = arith.constant 16 : i32
-    // expected-error@+1 {{failed to legalize operation 'gpu.shuffle'}}
+    // expected-error@+1 {{found a shuffle of 16 work-items for #xevm.target, expected 32, the kernel's intel_reqd_sub_group_size}}
     %s, %ok = gpu.shuffle xor %v, %offset, %width : f32
     memref.store %s, %x[%t] : memref<64xf32>
     gpu.return
@@ -82,13 +81,30 @@ gpu.module @narrow [#xevm.target] {
 
 // -----
 
-gpu.module @vectors [#xevm.target] {
-  gpu.func @kernel(%x: memref<64xvector<4xf32>>) kernel {
+// The device decides how many a subgroup has.
+gpu.module @undeclared [#xevm.target] {
+  gpu.func @kernel(%x: memref<64xf32>) kernel {
     %t = gpu.thread_id x
-    %v = memref.load %x[%t] : memref<64xvector<4xf32>>
-    // expected-error@+1 {{has no lowering for #xevm.target}}
-    %s = math.erf %v : vector<4xf32>
-    memref.store %s, %x[%t] : memref<64xvector<4xf32>>
+    %v = memref.load %x[%t] : memref<64xf32>
+    %offset = arith.constant 1 : i32
+    %width = arith.constant 32 : i32
+    // expected-error@+1 {{found a shuffle of 32 work-items for #xevm.target, expected a kernel with intel_reqd_sub_group_size}}
+    %s, %ok = gpu.shuffle xor %v, %offset, %width : f32
+    memref.store %s, %x[%t] : memref<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @any [#xevm.target] {
+  gpu.func @kernel(%x: memref<64xf32>, %width: i32) kernel attributes {intel_reqd_sub_group_size = 32 : i32} {
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xf32>
+    %offset = arith.constant 1 : i32
+    // expected-error@+1 {{found a shuffle of a number of work-items that is not constant for #xevm.target, expected 32}}
+    %s, %ok = gpu.shuffle xor %v, %offset, %width : f32
+    memref.store %s, %x[%t] : memref<64xf32>
     gpu.return
   }
 }

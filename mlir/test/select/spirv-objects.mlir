@@ -8,6 +8,8 @@
 // RUN: spirv-dis %t.1.spv | FileCheck %s --check-prefix=ASKED
 // RUN: kdl extract %t.o --image=2 -o %t.2.spv
 // RUN: spirv-dis %t.2.spv | FileCheck %s --check-prefix=XEVM
+// RUN: kdl extract %t.o --image=3 -o %t.3.spv
+// RUN: spirv-dis %t.3.spv | FileCheck %s --check-prefix=VECTORS
 
 module attributes {gpu.container_module} {
   // NONE: OpEntryPoint Kernel %fill "fill"
@@ -24,6 +26,7 @@ module attributes {gpu.container_module} {
   // ASKED: OpEntryPoint Kernel %[[ASKED:.*]] "asked"
   // ASKED-NOT: OpExecutionMode %[[FREE]] SubgroupSize
   // ASKED: OpExecutionMode %[[ASKED]] SubgroupSize 32
+  // ASKED: OpExecutionMode %{{.*}} SubgroupSize 8
   // ASKED-NOT: OpExecutionMode {{.*}} SubgroupSize
   gpu.module @asked {
     gpu.func @free(%x: memref<?xindex>) kernel {
@@ -41,6 +44,10 @@ module attributes {gpu.container_module} {
       memref.store %w, %x[%i] : memref<?xf32>
       gpu.return
     }
+    // As later versions of MLIR spell it.
+    gpu.func @later(%x: memref<?xf32>) kernel attributes {llvm.intel_reqd_sub_group_size = 8 : i32} {
+      gpu.return
+    }
   }
 
   // XeVM's operations need subgroups of 16.
@@ -52,6 +59,19 @@ module attributes {gpu.container_module} {
     }
     gpu.func @second(%x: !llvm.ptr<1>) kernel {
       "xevm.memfence"() <{addrspace = #xevm.addr_space<global>, scope = #xevm.mem_scope<workgroup>}> : () -> ()
+      gpu.return
+    }
+  }
+
+  // OpenCL's functions, once for each element.
+  // VECTORS-COUNT-4: OpExtInst %float %{{.*}} erf
+  // VECTORS-NOT: erf
+  gpu.module @vectors {
+    gpu.func @vectors(%x: memref<?xvector<2x2xf32>>) kernel {
+      %i = gpu.global_id x
+      %v = memref.load %x[%i] : memref<?xvector<2x2xf32>>
+      %w = math.erf %v : vector<2x2xf32>
+      memref.store %w, %x[%i] : memref<?xvector<2x2xf32>>
       gpu.return
     }
   }

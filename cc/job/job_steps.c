@@ -174,10 +174,11 @@ static void add_target(kdl_string_list *words, const cc_job *job) {
     break;
   case CC_AMD:
     kdl_string_list_append_format(words, "-mcpu=%s", target->cpu);
-    /* Version 6 introduced generic processors; drivers that know nothing else of it know 5. */
+    /* Version 6 introduced generic processors; drivers that know nothing else of it know 5. A
+     * launch has whole blocks only; from Clang 23 on kernels would check that. */
     cc_add_words(
         words, CC_WORDS(target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5",
-                        "-nogpulib"));
+                        "-foffload-uniform-block", "-nogpulib"));
     break;
   case CC_HOST:
     /* Clang for AArch64 has one option for versions of the architecture, and another for CPUs. */

@@ -3,9 +3,9 @@
 
 #include "cc/groups/llvm_versions.h"
 #include "ld/linker/exact_math.h"
+#include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
-#include "tools/common/memory.h"
 
 #include <kdl/host_abi.h>
 
@@ -160,17 +160,28 @@ static void set_block_nvidia(const folding *f) {
 static void set_block_metadata(const folding *f) {
   static const char name[] = "reqd_work_group_size";
   LLVMMetadataRef numbers[3];
-  char text[48];
   for (int i = 0; i < 3; ++i)
     numbers[i] =
         LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(f->context), f->block[i], 0));
   LLVMGlobalSetMetadata(f->kernel,
                         LLVMGetMDKindIDInContext(f->context, name, (unsigned)sizeof name - 1),
                         LLVMMDNodeInContext2(f->context, numbers, 3));
+}
+
+/* A launch of libkdl has whole blocks only. Unless Clang is told so, from 23 on it compares the
+ * block's index with their number, and reads the size of the last, incomplete one: the comparison
+ * has to be gone when LLVM replaces reads of the block, as it does once in its pipeline. */
+static kdl_status set_block_amd(const folding *f) {
+  static const char comparisons[] =
+      KDL_UKERNEL_INLINE_PASSES ",function(amdgpu-lower-kernel-attributes,instsimplify)";
+  char text[48];
   uint64_t items = (uint64_t)f->block[0] * f->block[1] * f->block[2];
   snprintf(text, sizeof text, "%" PRIu64 ",%" PRIu64, items, items);
-  if (f->linker->target.family == KDL_FAMILY_AMDGCN)
-    set_text(f, "amdgpu-flat-work-group-size", text);
+  set_block_metadata(f);
+  set_text(f, "amdgpu-flat-work-group-size", text);
+  set_text(f, "uniform-work-group-size", "true");
+  return ld_module_run_passes(f->linker->module, f->linker->target.machine, comparisons,
+                              f->linker->request->caller);
 }
 
 /* Drivers that compile SPIR-V evaluate functions of constants with roundings of their own. */
@@ -189,6 +200,8 @@ static kdl_status fold_gpu(const folding *f) {
   }
   if (!f->block[0])
     return KDL_OK;
+  if (f->linker->target.family == KDL_FAMILY_AMDGCN)
+    return set_block_amd(f);
   if (f->linker->target.family == KDL_FAMILY_NVPTX)
     set_block_nvidia(f);
   else
@@ -284,15 +297,6 @@ static LLVMValueRef copy_arguments(const folding *f, LLVMBuilderRef builder, LLV
   return copy;
 }
 
-static void copy_attributes(LLVMValueRef from, LLVMValueRef to) {
-  unsigned count = LLVMGetAttributeCountAtIndex(from, LD_FUNCTION_ATTRIBUTES);
-  LLVMAttributeRef *attributes = xmalloc((count + 1) * sizeof(LLVMAttributeRef));
-  LLVMGetAttributesAtIndex(from, LD_FUNCTION_ATTRIBUTES, attributes);
-  for (unsigned i = 0; i < count; ++i)
-    LLVMAddAttributeAtIndex(to, LD_FUNCTION_ATTRIBUTES, attributes[i]);
-  free(attributes);
-}
-
 static unsigned attribute_kind(const char *name) {
   return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
@@ -305,7 +309,7 @@ static LLVMValueRef wrap_kernel(folding *f) {
   snprintf(name, sizeof name, "%.500s", ld_value_name(general).data);
   for (size_t i = 0; i < sizeof hindering / sizeof *hindering; ++i)
     LLVMRemoveEnumAttributeAtIndex(general, LD_FUNCTION_ATTRIBUTES, attribute_kind(hindering[i]));
-  copy_attributes(general, made);
+  ld_copy_attributes(general, made, LD_FUNCTION_ATTRIBUTES);
   LLVMSetLinkage(made, LLVMGetLinkage(general));
   LLVMSetVisibility(made, LLVMGetVisibility(general));
   LLVMReplaceAllUsesWith(general, made);

@@ -3,6 +3,7 @@
 
 #include "lib/inspect/formats.h"
 #include "support/base/error.h"
+#include "tools/common/memory.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
@@ -136,6 +137,15 @@ bool ld_value_is_exported(LLVMValueRef value) {
   return !LLVMIsDeclaration(value) && linkage != LLVMInternalLinkage &&
          linkage != LLVMPrivateLinkage && linkage != LLVMAppendingLinkage &&
          linkage != LLVMAvailableExternallyLinkage;
+}
+
+void ld_copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index) {
+  unsigned count = LLVMGetAttributeCountAtIndex(from, index);
+  LLVMAttributeRef *attributes = xmalloc((count + 1) * sizeof(LLVMAttributeRef));
+  LLVMGetAttributesAtIndex(from, index, attributes);
+  for (unsigned i = 0; i < count; ++i)
+    LLVMAddAttributeAtIndex(to, index, attributes[i]);
+  free(attributes);
 }
 
 bool ld_value_is_needed(LLVMValueRef value) {

@@ -48,6 +48,9 @@ kdl_string ld_value_name(LLVMValueRef value);
 /* Whether other modules can see its definition. */
 bool ld_value_is_exported(LLVMValueRef value);
 
+/* For a function that takes the place of another. */
+void ld_copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index);
+
 /* Whether it is a used declaration that is not an LLVM intrinsic. */
 bool ld_value_is_needed(LLVMValueRef value);
 

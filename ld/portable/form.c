@@ -48,16 +48,6 @@ void ld_form_kernel_of(LLVMValueRef function, ld_form_kernel *out_kernel) {
     *out_kernel = read;
 }
 
-void ld_copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index) {
-  LLVMAttributeRef attributes[64];
-  unsigned count = LLVMGetAttributeCountAtIndex(from, index);
-  if (count > 64)
-    return;
-  LLVMGetAttributesAtIndex(from, index, attributes);
-  for (unsigned i = 0; i < count; ++i)
-    LLVMAddAttributeAtIndex(to, index, attributes[i]);
-}
-
 static kdl_status set_kernel(LLVMModuleRef module, const ld_form_kernel *kernel, const char *name) {
   LLVMValueRef function = LLVMGetNamedFunction(module, kernel->name);
   char text[128];

@@ -46,7 +46,4 @@ void ld_form_kernel_of(LLVMValueRef function, ld_form_kernel *out_kernel);
 /* "X,Y,Z,X,Y,Z,N": block, tile, and the parameter of the bound. */
 bool ld_form_kernel_parse(kdl_string text, ld_form_kernel *out_kernel);
 
-/* For a function that replaces another of other parameters. */
-void ld_copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index);
-
 #endif

@@ -16,7 +16,10 @@ enum { ld_amd_wavefront_is_implied = LLVM_VERSION_MAJOR >= 23 };
 
 /* Fast-math flags that LLVM's passes add to operations for which they have proven them. */
 #define LD_INFERRED_FLAGS                                                                          \
-  (LLVMFastMathFlags)(LLVM_VERSION_MAJOR < 24 ? LLVMFastMathNone : LLVMFastMathNoNaNs)
+  (LLVMFastMathFlags)(LLVM_VERSION_MAJOR < 23 ? LLVMFastMathNone : LLVMFastMathNoNaNs)
+
+/* Whether LLVM evaluates calls of its intrinsics with constants in spite of `nobuiltin`. */
+enum { ld_intrinsics_are_evaluated = LLVM_VERSION_MAJOR >= 24 };
 
 /* The name of the feature AMX-TF32; "" where LLVM does not have it. */
 #define LD_AMX_TF32 (LLVM_VERSION_MAJOR < 23 ? "amx-tf32" : "")

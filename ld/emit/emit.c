@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/emit/emit.h"
 
+#include "ld/linker/exact_math.h"
 #include "lib/inspect/host_objects.h"
 #include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
@@ -24,6 +25,7 @@ kdl_status ld_emit_optimise(ld_linker *linker) {
   KDL_TRY(run_passes(linker, KDL_UKERNEL_INLINE_PASSES));
   KDL_TRY(ld_inline_verify(linker->module));
   KDL_TRY(run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES));
+  ld_exact_math_restore(linker);
   KDL_TRY(ld_gpu_set_blocks(linker));
   linker->calls_after = ld_inline_count_calls(linker->module, NULL);
   ld_stages_end(&linker->stages, LD_STAGE_OPTIMISE);

@@ -7,6 +7,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Those whose results are rounded correctly, as sqrt and fma, are not listed: LLVM's are the
@@ -78,6 +79,48 @@ static bool has_inexact_calls(const ld_linker *linker) {
   return false;
 }
 
+/* ------------------------------------------------------------------------------------------ */
+
+#define KEPT "kdl.kept."
+
+/* The function as which LLVM's passes see an intrinsic, to know nothing of it but its effects. */
+static LLVMValueRef kept_function(const ld_linker *linker, LLVMValueRef intrinsic) {
+  char name[256];
+  snprintf(name, sizeof name, KEPT "%.200s", ld_value_name(intrinsic).data);
+  LLVMValueRef kept = LLVMGetNamedFunction(linker->module, name);
+  if (!kept) {
+    kept = LLVMAddFunction(linker->module, name, LLVMGlobalGetValueType(intrinsic));
+    ld_copy_attributes(intrinsic, kept, LD_FUNCTION_ATTRIBUTES);
+  }
+  return kept;
+}
+
+static void keep_function(const ld_linker *linker, LLVMValueRef call, LLVMValueRef callee) {
+  LLVMAddCallSiteAttribute(call, LD_FUNCTION_ATTRIBUTES,
+                           LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(call)),
+                                                   LLVMGetEnumAttributeKindForName("nobuiltin", 9),
+                                                   0));
+  if (ld_intrinsics_are_evaluated && LLVMGetIntrinsicID(callee))
+    LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, kept_function(linker, callee));
+}
+
+void ld_exact_math_restore(const ld_linker *linker) {
+  LLVMValueRef next;
+  for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = next) {
+    next = LLVMGetNextFunction(f);
+    const char *name = ld_value_name(f).data;
+    if (!kdl_text_starts(ld_value_name(f), KEPT))
+      continue;
+    LLVMValueRef intrinsic = LLVMGetNamedFunction(linker->module, name + strlen(KEPT));
+    if (!intrinsic)
+      intrinsic = LLVMAddFunction(linker->module, name + strlen(KEPT), LLVMGlobalGetValueType(f));
+    LLVMReplaceAllUsesWith(f, intrinsic);
+    LLVMDeleteFunction(f);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
 static kdl_status keep_call(const ld_linker *linker, ld_multiply_adds *adds, LLVMValueRef function,
                             LLVMValueRef call) {
   LLVMValueRef callee = LLVMGetCalledValue(call);
@@ -87,10 +130,7 @@ static kdl_status keep_call(const ld_linker *linker, ld_multiply_adds *adds, LLV
   if (is_approximate(name))
     return fail_inexact(linker, function, name.data);
   if (is_inexact(name))
-    LLVMAddCallSiteAttribute(
-        call, LD_FUNCTION_ATTRIBUTES,
-        LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(call)),
-                                LLVMGetEnumAttributeKindForName("nobuiltin", 9), 0));
+    keep_function(linker, call, callee);
   else if (kdl_text_starts(name, MULTIPLY_ADD) && linker->target.family != KDL_FAMILY_SPIRV &&
            !ld_multiply_add_decide(linker, adds, call))
     return fail_inexact(linker, function, "a product and sum of half precision");

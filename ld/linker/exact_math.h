@@ -20,4 +20,7 @@
 
 kdl_status ld_exact_math_keep(const ld_linker *linker);
 
+/* Undoes, after LLVM's passes, what hid functions of math from them. */
+void ld_exact_math_restore(const ld_linker *linker);
+
 #endif

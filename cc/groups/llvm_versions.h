@@ -21,6 +21,9 @@ enum { ld_amd_wavefront_is_implied = LLVM_VERSION_MAJOR >= 23 };
 /* Whether LLVM evaluates calls of its intrinsics with constants in spite of `nobuiltin`. */
 enum { ld_intrinsics_are_evaluated = LLVM_VERSION_MAJOR >= 24 };
 
+/* Whether the time in which loops are vectorised is exponential (ld/linker/vectorise.h). */
+enum { ld_vectoriser_is_exponential = LLVM_VERSION_MAJOR == 23 };
+
 /* The name of the feature AMX-TF32; "" where LLVM does not have it. */
 #define LD_AMX_TF32 (LLVM_VERSION_MAJOR < 23 ? "amx-tf32" : "")
 

@@ -2,6 +2,7 @@
 #include "ld/emit/emit.h"
 
 #include "ld/linker/exact_math.h"
+#include "ld/linker/vectorise.h"
 #include "lib/inspect/host_objects.h"
 #include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
@@ -24,6 +25,7 @@ kdl_status ld_emit_optimise(ld_linker *linker) {
   ld_inline_raise_width(linker->module);
   KDL_TRY(run_passes(linker, KDL_UKERNEL_INLINE_PASSES));
   KDL_TRY(ld_inline_verify(linker->module));
+  KDL_TRY(ld_limit_vectoriser(linker));
   KDL_TRY(run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES));
   ld_exact_math_restore(linker);
   KDL_TRY(ld_gpu_set_blocks(linker));

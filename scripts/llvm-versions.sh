@@ -31,9 +31,10 @@ tests=${only:-"^($tests)\$"}
 cat >"${TMPDIR:-/tmp}/llvm-version.$$" <<'RUN'
 set -e
 version=$1 source=$2 build=$3 tests=$4 opencl=$5 cuda=$6
+launcher=$(command -v ccache || true)
 mkdir -p "$build"
 cmake -G Ninja -S "$source" -B "$build" -DKDL_LLVM_ROOT="/usr/lib/llvm-$version" -DCMAKE_C_COMPILER="clang-$version" \
-  -DCMAKE_CXX_COMPILER="clang++-$version" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+  -DCMAKE_CXX_COMPILER="clang++-$version" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" \
   -DKDL_WITH_BENCH=OFF -DKDL_BUILD_BENCH=OFF -DKDL_INTEL_OPENCL="$opencl" -DKDL_CUDA_TOOLS="$cuda" >"$build/configure.log" 2>&1
 export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime,pch_defines
 # shellcheck disable=SC2046

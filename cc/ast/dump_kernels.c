@@ -243,12 +243,21 @@ static void begin_function(reader *r, kdl_string line, cc_location location) {
   r->has_body = false;
 }
 
-/* A namespace or extern "C" scope, whose declarations are one level deeper. */
-static void enter_scope(reader *r, kdl_string line) {
+static kdl_string last_word(kdl_string line) {
   size_t at = line.length;
   while (at > 0 && line.data[at - 1] != ' ')
     --at;
-  kdl_string word = kdl_text_substr(line, at); /* "C", a name, or a location if it has no name */
+  return kdl_text_substr(line, at);
+}
+
+/* A namespace or extern "C" scope, whose declarations are one level deeper. */
+static void enter_scope(reader *r, kdl_string line) {
+  kdl_string word = last_word(line); /* "C", a name, or a location if it has no name */
+  /* Clang 23 adds words like "external-linkage" and "hidden-visibility". */
+  while (kdl_text_contains(word, "-") && line.length > word.length) {
+    line.length -= word.length + 1;
+    word = last_word(line);
+  }
   bool is_named = kdl_text_find(word, 0, ":>") == word.length;
   bool is_space = kdl_text_starts(line, "NamespaceDecl ");
   if (r->depth == max_scopes)

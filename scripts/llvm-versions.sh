@@ -40,7 +40,7 @@ export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime,pch_d
 # shellcheck disable=SC2046
 nice -n 5 ninja -C "$build" -j "$JOBS" product tests/images/all $(ninja -C "$build" -t targets all |
   grep -oE '^(fake_[a-z_]+|null_backend|test_mlir_[a-z]+|example_saxpy):' | tr -d :) >"$build/build.log" 2>&1
-nice -n 5 ctest --test-dir "$build" -j "$JOBS" --timeout 600 --output-on-failure -E '^mlir\.installed$' -R "$tests" >"$build/tests.log" 2>&1 || true
+nice -n 5 ctest --test-dir "$build" -j "$JOBS" --timeout 600 --output-on-failure -E '^mlir\.(installed|provider)$' -R "$tests" >"$build/tests.log" 2>&1 || true
 number() { grep -c "$1" "$build/tests.log" || true; }
 printf '%s|%s|%s|%s|%s\n' "$("/usr/lib/llvm-$version/bin/llvm-config" --version)" "$(grep -c 'warning:' "$build/build.log" || true)" "$(number '   Passed ')" \
   "$(number '\*\*\*Skipped')" "$(number '\*\*\*\(Failed\|Timeout\|Exception\|Not Run\)')" >"$build/counts"

@@ -10,10 +10,23 @@
 using namespace mlir;
 using namespace mlir::kdl;
 
-/// A number in the module's description of its CPU.
-static void readEntry(Operation *op, StringRef key, int64_t &value) {
-  FailureOr<Attribute> found = dlti::query(op, ArrayRef<StringRef>{"CPU", key});
-  auto number = succeeded(found) ? dyn_cast<IntegerAttr>(*found) : nullptr;
+/// The description of the CPU by the nearest module that has one; null if none has.
+static TargetDeviceSpecInterface findCpuSpec(Operation *op) {
+  auto cpu = StringAttr::get(op->getContext(), "CPU");
+  for (; op; op = op->getParentOp()) {
+    auto system =
+        op->getAttrOfType<TargetSystemSpecInterface>(DLTIDialect::kTargetSystemDescAttrName);
+    if (auto found = system ? system.getDeviceSpecForDeviceID(cpu) : std::nullopt)
+      return *found;
+  }
+  return nullptr;
+}
+
+/// A number in the description.
+static void readEntry(TargetDeviceSpecInterface spec, StringRef key, int64_t &value) {
+  DataLayoutEntryInterface entry =
+      spec ? spec.getSpecForIdentifier(StringAttr::get(spec.getContext(), key)) : nullptr;
+  auto number = entry ? dyn_cast<IntegerAttr>(entry.getValue()) : nullptr;
   if (number && number.getValue().isStrictlyPositive() && number.getValue().getActiveBits() < 63)
     value = number.getValue().getSExtValue();
 }
@@ -37,17 +50,18 @@ CpuCosts kdl::getCpuCosts(Operation *op, StringRef target) {
     if (int64_t bytes = readSpecSize(kdl_device_spec_text(device), "l2"))
       costs.l2Bytes = bytes;
   }
-  readEntry(op, "L2_cache_size_in_bytes", costs.l2Bytes);
-  readEntry(op, "kdl.blocks", costs.blocks);
-  readEntry(op, "kdl.fmas_per_cycle", costs.fmasPerCycle);
-  readEntry(op, "kdl.loads_per_cycle", costs.loadsPerCycle);
-  readEntry(op, "kdl.fma_latency", costs.fmaLatency);
-  readEntry(op, "kdl.scatter_cycles", costs.scatterCycles);
-  readEntry(op, "kdl.few_rows", costs.fewRows);
-  readEntry(op, "kdl.block_rows", costs.blockRows);
-  readEntry(op, "kdl.small_product", costs.smallProduct);
-  readEntry(op, "kdl.function_cost", costs.functionCost);
-  readEntry(op, "kdl.division_cost", costs.divisionCost);
+  TargetDeviceSpecInterface spec = findCpuSpec(op);
+  readEntry(spec, "L2_cache_size_in_bytes", costs.l2Bytes);
+  readEntry(spec, "kdl.blocks", costs.blocks);
+  readEntry(spec, "kdl.fmas_per_cycle", costs.fmasPerCycle);
+  readEntry(spec, "kdl.loads_per_cycle", costs.loadsPerCycle);
+  readEntry(spec, "kdl.fma_latency", costs.fmaLatency);
+  readEntry(spec, "kdl.scatter_cycles", costs.scatterCycles);
+  readEntry(spec, "kdl.few_rows", costs.fewRows);
+  readEntry(spec, "kdl.block_rows", costs.blockRows);
+  readEntry(spec, "kdl.small_product", costs.smallProduct);
+  readEntry(spec, "kdl.function_cost", costs.functionCost);
+  readEntry(spec, "kdl.division_cost", costs.divisionCost);
   return costs;
 }
 

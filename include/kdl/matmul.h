@@ -170,9 +170,10 @@ static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t
   return desc;
 }
 
-/* Parts of K of such a grid, where it has few groups: 1, or as many as make eight for each thread.
- * Their sums take no more memory than packed B would. Registers may be tiles where words have
- * several values. */
+/* Parts of K in place of the groups of such a grid, where these are few: 1, or as many as make eight
+ * for each thread, and more than the grid has groups, because a part of K computes all of C. Their
+ * sums take no more memory than packed B would. Registers may be tiles where words have several
+ * values. */
 static inline uint32_t kdl_matmul_grid_depths(const kdl_matmul *matmul, uint32_t m, uint32_t n,
                                               uint32_t k) {
   const uint32_t tile = matmul->type == KDL_MATMUL_F32_BF16 || matmul->type == KDL_MATMUL_S32_S8
@@ -182,7 +183,7 @@ static inline uint32_t kdl_matmul_grid_depths(const kdl_matmul *matmul, uint32_t
   kdl_matmul_division by = {grid.grid[0], grid.grid[1], 1, 0, 0, 0};
   uint32_t parts = kdl_matmul_depth_parts(tile, 8 * matmul->threads, m, n,
                                           kdl_matmul_words(matmul->type, k), &by);
-  if (matmul->threads < 2 || matmul->whole_k)
+  if (matmul->threads < 2 || matmul->whole_k || parts <= grid.grid[0] * grid.grid[1])
     return 1;
   return (uint64_t)parts * m * n * 4 > kdl_matmul_packed_size(matmul->type, n, k) ? 1 : parts;
 }

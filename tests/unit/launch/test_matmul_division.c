@@ -209,6 +209,9 @@ static void compiled_products_are_divided_along_k(void **state) {
   assert_int_equal(kdl_matmul_grid_depths(&matmul, 33, 40, 2000), 2);
   assert_int_equal(kdl_matmul_grid_depths(&matmul, 16, 64, 256), 1);
   assert_int_equal(kdl_matmul_grid_depths(&matmul, 4096, 4096, 4096), 1);
+  /* Two parts of K would keep fewer threads busy than the eight groups of columns. */
+  assert_int_equal(kdl_matmul_grid(&matmul, 16, 1024).grid[1], 8);
+  assert_int_equal(kdl_matmul_grid_depths(&matmul, 16, 1024, 1024), 1);
   for
     EACH(i, shapes) {
       const uint32_t *shape = shapes[i];

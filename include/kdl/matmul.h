@@ -170,10 +170,10 @@ static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t
   return desc;
 }
 
-/* Parts of K in place of the groups of such a grid, where these are few: 1, or as many as make eight
- * for each thread, and more than the grid has groups, because a part of K computes all of C. Their
- * sums take no more memory than packed B would. Registers may be tiles where words have several
- * values. */
+/* Parts of K in place of the groups of such a grid, where these are few: 1, or as many as make
+ * eight for each thread, and more than the grid has groups, because a part of K computes all of C.
+ * Their sums take no more memory than packed B would. Registers may be tiles where words have
+ * several values. */
 static inline uint32_t kdl_matmul_grid_depths(const kdl_matmul *matmul, uint32_t m, uint32_t n,
                                               uint32_t k) {
   const uint32_t tile = matmul->type == KDL_MATMUL_F32_BF16 || matmul->type == KDL_MATMUL_S32_S8

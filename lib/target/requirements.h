@@ -53,7 +53,8 @@ static inline kdl_feature_set kdl_capabilities(uint64_t tokens) {
   return (kdl_feature_set){{0, (tokens & all) << (KDL_NEED_CAPABILITY - 64)}};
 }
 
-/* Further bits of what an image that kdl-ld lowers needs: a translator of SPIR-V; and what no device has, for SPIR-V of graphics APIs or with 32-bit addresses. */
+/* Further bits of what an image that kdl-ld lowers needs: a translator of SPIR-V; and what no
+ * device has, for SPIR-V of graphics APIs or with 32-bit addresses. */
 enum { KDL_LOWERING_TRANSLATOR = 30, KDL_LOWERING_IMPOSSIBLE = 31 };
 _Static_assert(KDL_GPU_FEATURE_COUNT <= KDL_LOWERING_TRANSLATOR + 0, "the tokens overlap the bits");
 

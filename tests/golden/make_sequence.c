@@ -35,8 +35,10 @@ int main(int argc, char **argv) {
   must(kdl_sequence_add_host(seq, "from", bytes, &from));
   must(kdl_sequence_add_buffer(seq, "a copy", bytes, &copy)); /* with a blank in its name */
   must(kdl_sequence_add_buffer(seq, NULL, 4, &go));
-  kdl_operand first[] = {kdl_operand_slot(a), kdl_operand_slot(x), kdl_operand_slot(y), KDL_VALUE(&count)};
-  kdl_operand again[] = {KDL_VALUE(&one), kdl_operand_slot(x), kdl_operand_slot(y), KDL_VALUE(&count)};
+  kdl_operand first[] = {kdl_operand_slot(a), kdl_operand_slot(x), kdl_operand_slot(y),
+                         KDL_VALUE(&count)};
+  kdl_operand again[] = {KDL_VALUE(&one), kdl_operand_slot(x), kdl_operand_slot(y),
+                         KDL_VALUE(&count)};
   must(kdl_sequence_copy(seq, kdl_operand_slot(x), kdl_operand_slot(from), bytes));
   must(kdl_sequence_fork(seq));
   must(kdl_sequence_fill(seq, kdl_operand_slot(y), bytes, &one, sizeof one));

@@ -14,13 +14,13 @@ namespace mlir::kdl {
 ///
 /// Otherwise caches are those of the target, as libkdl describes it, and the others as below.
 struct CpuCosts {
-  int64_t l2Bytes = 1 << 20;    // "L2_cache_size_in_bytes", of one core
-  int64_t blocks = 16;          // "kdl.blocks" of a divided loop: enough for several threads
-  int64_t fmasPerCycle = 2;     // "kdl.fmas_per_cycle", in vectors
-  int64_t loadsPerCycle = 2;    // "kdl.loads_per_cycle"
-  int64_t fmaLatency = 4;       // "kdl.fma_latency", in cycles
-  int64_t scatterCycles = 1;    // "kdl.scatter_cycles" to store an element of a transposed tile
-  int64_t fewRows = 32;         // "kdl.few_rows": packing them costs more than it saves
+  int64_t l2Bytes = 1 << 20; // "L2_cache_size_in_bytes", of one core
+  int64_t blocks = 16;       // "kdl.blocks" of a divided loop: enough for several threads
+  int64_t fmasPerCycle = 2;  // "kdl.fmas_per_cycle", in vectors
+  int64_t loadsPerCycle = 2; // "kdl.loads_per_cycle"
+  int64_t fmaLatency = 4;    // "kdl.fma_latency", in cycles
+  int64_t scatterCycles = 1; // "kdl.scatter_cycles" to store an element of a transposed tile
+  int64_t fewRows = 32;      // "kdl.few_rows": packing them costs more than it saves
   int64_t blockRows = 96; // "kdl.block_rows": from so many on, blocks of tile registers are faster
   int64_t smallProduct = 16384; // "kdl.small_product": multiplications; a call costs more
   int64_t functionCost = 16;    // "kdl.function_cost" of exp and the like, in additions

@@ -35,7 +35,13 @@ void **__hipRegisterFatBinary(const struct wrapper *wrapper) {
 
 void __hipRegisterFunction(void) {}
 void __hipUnregisterFatBinary(void) {}
-int hipLaunchKernel(void) { return 1; }
-int __hipPopCallConfiguration(void) { return 1; }
+int hipLaunchKernel(void) {
+  return 1;
+}
+int __hipPopCallConfiguration(void) {
+  return 1;
+}
 
-int main(void) { return 0; }
+int main(void) {
+  return 0;
+}

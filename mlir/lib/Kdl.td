@@ -134,16 +134,16 @@ def Kdl_MmaLayoutAttr : Kdl_Attr<"MmaLayout", "mma_layout"> {
   let description = [{
     The attribute `kdl.mma_layout` of a `linalg.mmt4d`, a `linalg.batch_mmt4d` or a `linalg.generic`
     with their loops. The units are those of `<kdl/mma.h>`: a word has `values` elements along K, a
-    vector `columns` words, and a tile of the result `intrinsics_m` rows of `intrinsics_n` vectors.
+    vector 16 words, and a tile of the result `intrinsics_m` rows of `intrinsics_n` vectors.
     A microkernel takes `intrinsics_k` words of each row at a time.
 
     | operand | dimensions |
     |---|---|
     | left | `[M1][K1][intrinsics_m][values]` |
-    | right | `[N1][K1][intrinsics_n * columns][values]` |
+    | right | `[N1][K1][intrinsics_n * 16][values]` |
     | left, with `intrinsics_k` above 1 | `[M1][K1][intrinsics_m][intrinsics_k][values]` |
-    | right, with `intrinsics_k` above 1 | `[N1][K1][intrinsics_k][intrinsics_n * columns][values]` |
-    | result | `[M1][N1][intrinsics_m][intrinsics_n * columns]` |
+    | right, with `intrinsics_k` above 1 | `[N1][K1][intrinsics_k][intrinsics_n * 16][values]` |
+    | result | `[M1][N1][intrinsics_m][intrinsics_n * 16]` |
 
     A batch has one more dimension in front. Without a microkernel, the loop over K is code in vectors of
     `vector_bytes` bytes.
@@ -160,7 +160,6 @@ def Kdl_MmaLayoutAttr : Kdl_Attr<"MmaLayout", "mma_layout"> {
     "int64_t":$intrinsics_m,
     "int64_t":$intrinsics_n,
     DefaultValuedParameter<"int64_t", "1">:$intrinsics_k,
-    DefaultValuedParameter<"int64_t", "16">:$columns,
     DefaultValuedParameter<"int64_t", "1">:$values,
     DefaultValuedParameter<"int64_t", "0">:$vector_bytes
   );
@@ -168,7 +167,7 @@ def Kdl_MmaLayoutAttr : Kdl_Attr<"MmaLayout", "mma_layout"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getRows() const { return getIntrinsicsM(); }
-    int64_t getPanelColumns() const { return getIntrinsicsN() * getColumns(); }
+    int64_t getPanelColumns() const { return getIntrinsicsN() * 16; }
     /// Whether the operands have several words of a row side by side, in a dimension of their own.
     bool hasStepBlocks() const { return getIntrinsicsK() > 1; }
     /// Checks the operands of an operation of linalg.

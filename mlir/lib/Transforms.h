@@ -27,8 +27,8 @@ struct DataTileOptions {
 };
 
 /// kdl-data-tile: contractions on tensors become pack, mmt4d and unpack. In the module that they
-/// are in, its own microkernels and its provider have precedence. Apply them once to each operation
-/// (walkAndApplyPatterns).
+/// are in, its own microkernels and its provider have precedence. Products in vector code get
+/// a remark. Apply them once to each operation (walkAndApplyPatterns).
 void populateDataTilePatterns(RewritePatternSet &patterns, const DataTileOptions &options);
 
 /// kdl-fuse-tiles: products in tiles become loops over these, with producers and consumers fused.
@@ -50,7 +50,7 @@ void populateLowerContractionsPatterns(RewritePatternSet &patterns,
                                        const LowerContractionsOptions &options);
 
 /// kdl-lower-mmt4d-to-ukernels: products in tiles on memrefs become loops around calls of a
-/// microkernel, which is declared in the module.
+/// microkernel, which is declared in the module. A set of patterns is for one module.
 struct LowerMmt4dOptions {
   std::string library, target;
 };

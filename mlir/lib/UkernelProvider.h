@@ -42,8 +42,8 @@ struct MmaUkernel {
   MmaKind kind;
   std::string bitcode, tag; // the tag names the variant
   int64_t rows, columns;    // the largest tile that it keeps in registers; 0: not known
-  int64_t steps = 1;        // the words of a row that it takes at a time divide by this
-  bool fixesSteps = false;  // it takes `steps` at a time, and no other number
+  int64_t steps = 1;        // it is fast if the words of a row at a time divide by this
+  bool fixesSteps = false;  // it takes 16 at a time, and no other number: `steps` is 16
 };
 
 } // namespace mlir::kdl

@@ -5,6 +5,8 @@
 
 #include "mlir/Dialect/DLTI/DLTI.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 #include <kdl/kdl.h>
 
 using namespace mlir;
@@ -37,8 +39,14 @@ static int64_t readSpecSize(StringRef spec, StringRef key) {
     uint64_t number = 0;
     if (!word.consume_front(key) || !word.consume_front("=") || word.consumeInteger(10, number))
       continue;
-    unsigned shift = word.starts_with("Ki") ? 10 : word.starts_with("Mi") ? 20 : 0;
-    return static_cast<int64_t>(number << shift);
+    unsigned shift = llvm::StringSwitch<unsigned>(word)
+                         .Cases({"", "B"}, 0)
+                         .Case("KiB", 10)
+                         .Case("MiB", 20)
+                         .Case("GiB", 30)
+                         .Default(64);
+    if (shift < 64 && number < uint64_t(1) << 32)
+      return static_cast<int64_t>(number << shift);
   }
   return 0;
 }

@@ -138,7 +138,7 @@ Product Operands::build() {
 }
 
 //===----------------------------------------------------------------------===//
-// The pass
+// Whether tiles pay off
 //===----------------------------------------------------------------------===//
 
 /// Nothing is computed, and an empty tile is not a tensor that can be sliced.
@@ -300,8 +300,8 @@ struct TileContraction : public OpInterfaceRewritePattern<linalg::LinalgOp> {
       : OpInterfaceRewritePattern(context), planner(options) {}
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op, PatternRewriter &rewriter) const override {
-    if (!isProduct(op))
-      return rewriter.notifyMatchFailure(op, "not a product of matrices on tensors");
+    if (!isProduct(op) || !op->getParentOfType<ModuleOp>())
+      return rewriter.notifyMatchFailure(op, "not a product of matrices on tensors in a module");
     if (planner.leaves(op))
       return rewriter.notifyMatchFailure(op, "tiles would not make it faster");
     std::string why;
@@ -324,7 +324,7 @@ struct TileContraction : public OpInterfaceRewritePattern<linalg::LinalgOp> {
         divideColumns(costs, product.rows(), product.columns(), plan->rows, plan->columns);
     auto layout =
         MmaLayoutAttr::get(op.getContext(), plan->kind.ukernel, rows, columns / mmaColumns,
-                           plan->steps, mmaColumns, plan->kind.values, plan->vectorBytes);
+                           plan->steps, plan->kind.values, plan->vectorBytes);
     rewriter.replaceOp(op, buildTiles(rewriter, op.getLoc(), product, layout, plan->kind.left));
     return success();
   }
@@ -349,6 +349,8 @@ struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   }
 
   void runOnOperation() override {
+    if (failed(checkProvider(getOperation())))
+      return signalPassFailure();
     getOperation()->setAttr(forTargetAttr, UnitAttr::get(&getContext()));
     walkAndApplyPatterns(getOperation(), patterns);
     reportOthers();

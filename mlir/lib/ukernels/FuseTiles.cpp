@@ -283,12 +283,14 @@ Value Fusion::tiled(linalg::LinalgOp op, const Sizes &offsets, const Sizes &want
     if (!other)
       continue;
     Operation *sliced = made->getOperand(operand.getOperandNumber()).getDefiningOp();
-    made->setOperand(operand.getOperandNumber(), other);
+    builder.modifyOpInPlace(made, [&] { made->setOperand(operand.getOperandNumber(), other); });
     if (sliced && sliced->use_empty())
       builder.eraseOp(sliced);
   }
   auto tiledOp = cast<linalg::LinalgOp>(made);
-  made->getResult(0).setType(cast<RankedTensorType>(tiledOp.getDpsInits()[0].getType()));
+  builder.modifyOpInPlace(made, [&] {
+    made->getResult(0).setType(cast<RankedTensorType>(tiledOp.getDpsInits()[0].getType()));
+  });
   return made->getResult(0);
 }
 

@@ -470,15 +470,17 @@ struct CallMatmul : public OpInterfaceRewritePattern<linalg::LinalgOp> {
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op, PatternRewriter &rewriter) const override {
     std::string why;
-    if (!isUnpackedOnMemrefs(op))
-      return rewriter.notifyMatchFailure(op, "not a contraction on memrefs");
+    if (!isUnpackedOnMemrefs(op) || !op->getParentOfType<ModuleOp>())
+      return rewriter.notifyMatchFailure(op, "not a contraction on memrefs in a module");
     FailureOr<UnpackedContraction> product = matchUnpackedContraction(op, why);
     auto module = op->getParentOfType<ModuleOp>();
     if (failed(product) || failed(hasMatmulKernelFor(module, *product, source, why)))
       return rewriter.notifyMatchFailure(op, why);
     FailureOr<std::string> bitcode = findMatmulKernels(nameOf("", *product), source.cpu(), why);
+    if (failed(bitcode))
+      return rewriter.notifyMatchFailure(op, why);
     FlatSymbolRefAttr called = declareCalled(module, *product, source, why);
-    if (failed(bitcode) || !called)
+    if (!called)
       return rewriter.notifyMatchFailure(op, why);
     auto declare = [&](StringRef name, FunctionType type) {
       if (auto known = module.lookupSymbol<func::FuncOp>(name))
@@ -515,6 +517,8 @@ struct LowerContractions : public kdl::impl::KdlLowerContractionsBase<LowerContr
   }
 
   void runOnOperation() override {
+    if (failed(checkProvider(getOperation())))
+      return signalPassFailure();
     walkAndApplyPatterns(getOperation(), patterns);
     UkernelSource source{library.getValue(), target.getValue()};
     getOperation().walk([&](linalg::LinalgOp op) {

@@ -437,7 +437,8 @@ public:
       : source{std::move(options.library), std::move(options.target)} {}
 
   /// A function of that name with bitcode in the module is the user's, and has precedence.
-  func::FuncOp get(ModuleOp module, const MmaProduct &product, StringRef name, bool hasLayout,
+  /// Without a product, it is the one that stands for the CPU's registers (findRegisters).
+  func::FuncOp get(ModuleOp module, const MmaProduct *product, StringRef name, bool hasLayout,
                    std::string &why);
 
 private:
@@ -445,16 +446,19 @@ private:
   llvm::SmallPtrSet<Operation *, 4> declared;
 };
 
-func::FuncOp Declarations::get(ModuleOp module, const MmaProduct &product, StringRef name,
+func::FuncOp Declarations::get(ModuleOp module, const MmaProduct *product, StringRef name,
                                bool hasLayout, std::string &why) {
-  auto known = module.lookupSymbol<func::FuncOp>(name);
-  if (known && !declared.contains(known)) {
-    if (StringRef bitcode = bitcodeOf(known); !bitcode.empty())
-      return succeeded(checkLayout(bitcode, name, why)) ? known : nullptr;
+  FailureOr<func::FuncOp> known = findFunction(module, name, why);
+  if (failed(known))
+    return nullptr;
+  if (*known && !declared.contains(*known)) {
+    if (StringRef bitcode = bitcodeOf(*known); !bitcode.empty())
+      return succeeded(checkLayout(bitcode, name, why)) ? *known : nullptr;
     why = ("found a function " + name + " without " + bitcodeAttr).str();
     return nullptr;
   }
-  FailureOr<MmaUkernel> ukernel = findProvidedUkernel(module, product, source, why);
+  FailureOr<MmaUkernel> ukernel = product ? findProvidedUkernel(module, *product, source, why)
+                                          : findRegisters(module.getContext(), source, why);
   if (failed(ukernel))
     return nullptr;
   if (hasLayout && ukernel->kind.ukernel != name) {
@@ -494,9 +498,7 @@ Callee findCallee(linalg::LinalgOp op, Declarations &declarations, bool hasGpu) 
   } else if (found.vectorBytes) {
     // Code in vectors is compiled for the CPU of the microkernel for f32, which it does not call.
     Type f32 = Float32Type::get(op.getContext());
-    MmaProduct likeF32{f32, f32, f32};
-    likeF32.mayFixSteps = false;
-    callee.ukernel = declarations.get(module, likeF32, getMmaKind(likeF32)->ukernel,
+    callee.ukernel = declarations.get(module, nullptr, getMmaKind({f32, f32, f32})->ukernel,
                                       /*hasLayout=*/false, callee.why);
   } else {
     MmaProduct product = describeProduct(op);
@@ -504,7 +506,7 @@ Callee findCallee(linalg::LinalgOp op, Declarations &declarations, bool hasGpu) 
       product.lhs = product.rhs; // it was converted
     product.mayFixSteps = mayFixSteps(op, found);
     callee.ukernel =
-        declarations.get(module, product, found.kind.ukernel, op->hasAttr(layoutAttr), callee.why);
+        declarations.get(module, &product, found.kind.ukernel, op->hasAttr(layoutAttr), callee.why);
     callee.isOwn = findOwnUkernel(module, found.kind.ukernel) != nullptr;
     if (!callee.ukernel && !callee.isOwn && !isBuiltinUkernel(found.kind.ukernel) &&
         !module->hasAttr(providerAttr))
@@ -519,8 +521,8 @@ struct LowerProduct : public OpInterfaceRewritePattern<linalg::LinalgOp> {
         declarations(std::make_shared<Declarations>(options)) {}
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op, PatternRewriter &rewriter) const override {
-    if (!isMmt4d(op))
-      return rewriter.notifyMatchFailure(op, "not a product in tiles");
+    if (!isMmt4d(op) || !op->getParentOfType<ModuleOp>())
+      return rewriter.notifyMatchFailure(op, "not a product in tiles in a module");
     Callee callee = findCallee(op, *declarations, hasGpu);
     if (!callee.ukernel)
       return rewriter.notifyMatchFailure(op, callee.why);
@@ -550,6 +552,8 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
     if (hasGpuTarget(target) &&
         failed(lowerGpuContractions(getOperation(), {library.getValue(), target.getValue()},
                                     {hostMemory, noSilentFallback})))
+      return signalPassFailure();
+    if (failed(checkProvider(getOperation())))
       return signalPassFailure();
     lowerRelayouts(getOperation());
     SmallVector<Operation *> products;

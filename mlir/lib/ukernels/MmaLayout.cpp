@@ -2,6 +2,7 @@
 // `#kdl.mma_layout`: what it may say, and of which operands.
 #include "Dialect.h"
 #include "ukernels/Contraction.h"
+#include "ukernels/VectorTiles.h"
 
 using namespace mlir;
 using namespace mlir::kdl;
@@ -9,18 +10,23 @@ using namespace mlir::kdl;
 using EmitError = function_ref<InFlightDiagnostic()>;
 
 LogicalResult MmaLayoutAttr::verify(EmitError emitError, StringRef ukernel, int64_t intrinsicsM,
-                                    int64_t intrinsicsN, int64_t intrinsicsK, int64_t columns,
-                                    int64_t values, int64_t vectorBytes) {
+                                    int64_t intrinsicsN, int64_t intrinsicsK, int64_t values,
+                                    int64_t vectorBytes) {
+  constexpr int64_t most = 1 << 16;
   struct Size {
     StringLiteral name;
     int64_t value;
   };
-  for (Size size :
-       {Size{"intrinsics_m", intrinsicsM}, Size{"intrinsics_n", intrinsicsN},
-        Size{"intrinsics_k", intrinsicsK}, Size{"columns", columns}, Size{"values", values}}) {
-    if (size.value < 1)
-      return emitError() << "found " << size.name << " = " << size.value << ", expected 1 or more";
+  for (Size size : {Size{"intrinsics_m", intrinsicsM}, Size{"intrinsics_n", intrinsicsN},
+                    Size{"intrinsics_k", intrinsicsK}, Size{"values", values}}) {
+    if (size.value < 1 || size.value > most)
+      return emitError() << "found " << size.name << " = " << size.value << ", expected 1 to "
+                         << most;
   }
+  if (vectorBytes != 0 &&
+      (vectorBytes < 16 || !llvm::isPowerOf2_64(static_cast<uint64_t>(vectorBytes))))
+    return emitError() << "found vector_bytes = " << vectorBytes
+                       << ", expected 16 or a larger power of two";
   if (ukernel.empty() != (vectorBytes > 0))
     return emitError() << "found " << (ukernel.empty() ? "neither" : "both")
                        << " ukernel and vector_bytes, expected one of them";
@@ -56,5 +62,12 @@ LogicalResult MmaLayoutAttr::verifyOperands(EmitError emitError, Operation *op) 
   }
   if (!hasMmt4dLoops(product))
     return emitError() << "found other loops than those of linalg.mmt4d";
+  MmaProduct types = describeProduct(product);
+  if (getVectorBytes() && !canBeVectors(types))
+    return emitError() << "found vector_bytes for " << types.lhs << " and " << types.rhs << " to "
+                       << types.acc << ", expected operands that vectors extend to the last";
+  if (getVectorBytes() && !isWholeVectors(types.acc, getPanelColumns(), getVectorBytes()))
+    return emitError() << "found " << getPanelColumns() << " columns, expected whole vectors of "
+                       << getVectorBytes() << " bytes";
   return success();
 }

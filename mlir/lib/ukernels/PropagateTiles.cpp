@@ -185,7 +185,7 @@ void Propagation::build() {
   ArrayRef<int64_t> right = cast<RankedTensorType>(rhs.getType()).getShape();
   rhs = expand(rhs, {right[0], is[1], steps, right[2], k0}, {{0}, {1, 2}, {3}, {4}});
   auto inBlocks = MmaLayoutAttr::get(builder.getContext(), layout.getUkernel(), m0,
-                                     layout.getIntrinsicsN(), steps, layout.getColumns(), k0,
+                                     layout.getIntrinsicsN(), steps, k0,
                                      /*vector_bytes=*/0);
   Value sum =
       createMmt4d(builder, where, lhs, rhs, product.getDpsInits()[0], inBlocks)->getResult(0);
@@ -193,12 +193,15 @@ void Propagation::build() {
   product->erase();
   if (path.view)
     path.view->erase();
-  path.pack->erase();
-  for (const Path::Step &step : llvm::reverse(path.steps)) {
-    linalg::LinalgOp op = step.op;
+  // Remaining users query the sizes of a result, which are those of the destination.
+  auto erase = [](Operation *op) {
+    op->getResult(0).replaceAllUsesWith(cast<DestinationStyleOpInterface>(op).getDpsInits()[0]);
     op->erase();
-  }
-  path.unpack->erase();
+  };
+  erase(path.pack);
+  for (const Path::Step &step : llvm::reverse(path.steps))
+    erase(step.op);
+  erase(path.unpack);
 }
 
 } // namespace
@@ -214,7 +217,7 @@ bool kdl::propagateTiles(linalg::LinalgOp product) {
   Operation *user = product;
   if (found->inStepBlocks) {
     path.view = lhs.getDefiningOp<tensor::ExpandShapeOp>();
-    if (!path.view || onlyUser(lhs) != user)
+    if (!path.view || !path.view->hasOneUse())
       return false;
     user = path.view;
     lhs = path.view.getSrc();

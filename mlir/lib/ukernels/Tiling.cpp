@@ -194,7 +194,7 @@ Value Tiling::columnSums(Value packed, Value blocks) {
                    .getResult(0);
   Value acc = zeros(tensor::EmptyOp::create(builder, where, result, builder.getI32Type()));
   auto ofOneRow = MmaLayoutAttr::get(builder.getContext(), layout.getUkernel(), /*intrinsics_m=*/1,
-                                     layout.getIntrinsicsN(), steps, layout.getColumns(), k0,
+                                     layout.getIntrinsicsN(), steps, k0,
                                      /*vector_bytes=*/0);
   Value sums = createMmt4d(builder, where, ones, blocks, acc, ofOneRow)->getResult(0);
   SmallVector<ReassociationIndices> groups;

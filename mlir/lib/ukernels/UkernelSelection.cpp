@@ -54,36 +54,70 @@ static FailureOr<MmaUkernel> readOwnUkernel(func::FuncOp own, const MmaKind &kin
                     fixesSteps};
 }
 
+/// Whether what a provider answers can be called.
+static LogicalResult checkUkernel(const MmaUkernel &ukernel, std::string &why) {
+  bool hasTile = ukernel.rows != 0 && ukernel.columns != 0;
+  if ((hasTile && (ukernel.rows < 1 || ukernel.columns < 1 || ukernel.columns % mmaColumns != 0)) ||
+      ukernel.steps < 1 || ukernel.kind.values < 1) {
+    llvm::raw_string_ostream(why) << "found a tile of " << ukernel.rows << " rows, "
+                                  << ukernel.columns << " columns, " << ukernel.steps
+                                  << " steps and " << ukernel.kind.values
+                                  << " values, expected 1 or more of each and " << mmaColumns
+                                  << " columns or a multiple";
+    return failure();
+  }
+  if (ukernel.fixesSteps && ukernel.steps != mmaSteps) {
+    llvm::raw_string_ostream(why) << "found a microkernel that takes " << ukernel.steps
+                                  << " steps alone, expected " << mmaSteps;
+    return failure();
+  }
+  return success();
+}
+
 FailureOr<MmaUkernel> kdl::findProvidedUkernel(ModuleOp module, MmaProduct product,
                                                const UkernelSource &source, std::string &why) {
   product.target = source.cpu();
-  if (auto provider = module->getAttrOfType<UkernelProviderInterface>(providerAttr))
-    return provider.findMmaUkernel(product, why);
-  return UkernelLibraryAttr::get(module.getContext(), source.library).findMmaUkernel(product, why);
+  auto provider = module->getAttrOfType<UkernelProviderInterface>(providerAttr);
+  if (!provider)
+    provider = UkernelLibraryAttr::get(module.getContext(), source.library);
+  FailureOr<MmaUkernel> found = provider.findMmaUkernel(product, why);
+  if (failed(found) || failed(checkUkernel(*found, why)))
+    return failure();
+  return found;
+}
+
+FailureOr<func::FuncOp> kdl::findFunction(ModuleOp module, StringRef name, std::string &why) {
+  Operation *symbol = module.lookupSymbol(name);
+  auto function = dyn_cast_or_null<func::FuncOp>(symbol);
+  if (!symbol || function)
+    return function;
+  why = ("found a symbol " + name + " that is no func.func").str();
+  return failure();
 }
 
 FailureOr<MmaUkernel> kdl::findMmaUkernel(ModuleOp module, const MmaProduct &product,
                                           const UkernelSource &source, std::string &why) {
   std::optional<MmaKind> kind = getMmaKind(product);
-  auto own = kind ? module.lookupSymbol<func::FuncOp>(kind->ukernel) : nullptr;
+  FailureOr<func::FuncOp> own = func::FuncOp();
+  if (kind && failed(own = findFunction(module, kind->ukernel, why)))
+    return failure();
   FailureOr<MmaUkernel> found =
-      own ? readOwnUkernel(own, *kind, why) : findProvidedUkernel(module, product, source, why);
+      *own ? readOwnUkernel(*own, *kind, why) : findProvidedUkernel(module, product, source, why);
   if (failed(found))
     return failure();
   if (found->rows == 0 || found->columns == 0) {
     why = explainNoTile(found->kind.ukernel);
     return failure();
   }
-  if (found->rows < 1 || found->columns % mmaColumns != 0 || found->steps < 1 ||
-      found->kind.values < 1) {
-    llvm::raw_string_ostream(why) << "found a tile of " << found->rows << " rows, "
-                                  << found->columns << " columns, " << found->steps << " steps and "
-                                  << found->kind.values
-                                  << " values, expected 1 or more of each and " << mmaColumns
-                                  << " columns or a multiple";
-    return failure();
-  }
   return found;
+}
+
+LogicalResult kdl::checkProvider(ModuleOp module) {
+  auto library = module->getAttrOfType<UkernelLibraryAttr>(providerAttr);
+  std::string why;
+  if (!library || library.getPath().empty() || openLibrary(library.getPath().str(), why))
+    return success();
+  return module.emitError(providerAttr) << ": " << why;
 }
 
 func::FuncOp kdl::declareUkernel(ModuleOp module, StringRef name, const MmaUkernel &ukernel) {

@@ -38,6 +38,12 @@ FailureOr<MmaUkernel> findMmaUkernel(ModuleOp module, const MmaProduct &product,
 FailureOr<MmaUkernel> findProvidedUkernel(ModuleOp module, MmaProduct product,
                                           const UkernelSource &source, std::string &why);
 
+/// Reports a library of the module's own that cannot be opened.
+LogicalResult checkProvider(ModuleOp module);
+
+/// The function of that name in the module, or null; fails if another operation has the name.
+FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name, std::string &why);
+
 /// The function of that name in the module if bitcode defines it.
 func::FuncOp findOwnUkernel(ModuleOp module, StringRef name);
 

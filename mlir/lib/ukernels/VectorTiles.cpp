@@ -11,11 +11,18 @@
 using namespace mlir;
 using namespace mlir::kdl;
 
+/// Whether LLVM has vectors of the type that lie in memory as its elements do.
+static bool hasVectors(Type type) {
+  if (isa<IntegerType>(type)) {
+    unsigned bits = type.getIntOrFloatBitWidth();
+    return bits >= 8 && bits <= 128 && llvm::isPowerOf2_32(bits);
+  }
+  return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float128Type>(type);
+}
+
 /// Whether a sum of products is computed in the accumulator's type, from extended operands.
 static bool isExtended(Type operand, Type acc) {
-  return operand.isIntOrFloat() && acc.isIntOrFloat() &&
-         isa<FloatType>(operand) == isa<FloatType>(acc) &&
-         operand.getIntOrFloatBitWidth() % 8 == 0 &&
+  return hasVectors(operand) && hasVectors(acc) && isa<FloatType>(operand) == isa<FloatType>(acc) &&
          (operand == acc || operand.getIntOrFloatBitWidth() < acc.getIntOrFloatBitWidth());
 }
 
@@ -43,18 +50,28 @@ static int64_t laneBytes(Type acc) {
                              : acc.getIntOrFloatBitWidth() / 8;
 }
 
-FailureOr<VectorTile> kdl::findVectorTile(const MmaProduct &product, const UkernelSource &source,
-                                          std::string &why) {
-  Type acc = product.acc;
-  if (!isExtended(product.lhs, acc) || !isExtended(product.rhs, acc))
-    return failure();
-  Type f32 = Float32Type::get(acc.getContext());
+bool kdl::canBeVectors(const MmaProduct &product) {
+  return isExtended(product.lhs, product.acc) && isExtended(product.rhs, product.acc);
+}
+
+bool kdl::isWholeVectors(Type acc, int64_t columns, int64_t vectorBytes) {
+  return columns % std::min(columns, vectorBytes / laneBytes(acc)) == 0;
+}
+
+FailureOr<MmaUkernel> kdl::findRegisters(MLIRContext *context, const UkernelSource &source,
+                                         std::string &why) {
+  Type f32 = Float32Type::get(context);
   MmaProduct likeF32{f32, f32, f32};
   likeF32.target = source.cpu();
   likeF32.mayFixSteps = false;
-  FailureOr<MmaUkernel> ukernel =
-      UkernelLibraryAttr::get(acc.getContext(), source.library).findMmaUkernel(likeF32, why);
-  if (failed(ukernel))
+  return UkernelLibraryAttr::get(context, "").findMmaUkernel(likeF32, why);
+}
+
+FailureOr<VectorTile> kdl::findVectorTile(const MmaProduct &product, const UkernelSource &source,
+                                          std::string &why) {
+  Type acc = product.acc;
+  FailureOr<MmaUkernel> ukernel = failure();
+  if (!canBeVectors(product) || failed(ukernel = findRegisters(acc.getContext(), source, why)))
     return failure();
   int64_t bytes = vectorBytesOf(ukernel->bitcode, ukernel->kind.ukernel);
   int64_t lanes = bytes / laneBytes(acc), columns = std::max(mmaColumns, 2 * lanes);

@@ -14,8 +14,18 @@ struct VectorTile {
   int64_t vectorBytes;
 };
 
-/// The tile that fits in the registers of the target's CPU, which are those of its microkernel for
-/// f32; otherwise what is wrong: types that are converted other than by extension, or no such CPU.
+/// Whether vectors can compute a product of these types: operands are extended to the
+/// accumulator's, and each lies in a vector as in memory.
+bool canBeVectors(const MmaProduct &product);
+
+/// Whether the columns of a tile are whole vectors of accumulators.
+bool isWholeVectors(Type acc, int64_t columns, int64_t vectorBytes);
+
+/// libkdl's own microkernel for f32, which stands for the registers and the features of the CPU.
+FailureOr<MmaUkernel> findRegisters(MLIRContext *context, const UkernelSource &source,
+                                    std::string &why);
+
+/// The tile that fits in the registers of the target's CPU; otherwise what is wrong.
 FailureOr<VectorTile> findVectorTile(const MmaProduct &product, const UkernelSource &source,
                                      std::string &why);
 

@@ -3,6 +3,8 @@
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4},canonicalize,cse,kdl-fuse-tiles{target=host:x86-64-v4},canonicalize,cse)' -split-input-file | FileCheck %s
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4},canonicalize,cse,func.func(kdl-fuse-tiles{target="host:x86-64-v4 l2=2MiB"}),canonicalize,cse)' -split-input-file | FileCheck %s --check-prefixes=LARGE
 
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4},canonicalize,cse,func.func(kdl-fuse-tiles{target="host:x86-64-v4 l2=1GiB"}),canonicalize,cse)' -split-input-file | FileCheck %s --check-prefixes=LARGE
+
 // A packed tile has 14 * 4096 * 4 bytes, and 1 MiB of L2 room for two. With 2 MiB it is three, because more would leave too few blocks.
 // CHECK-LABEL: func.func @caches(
 // CHECK: scf.forall (%{{.*}}) in (18)

@@ -107,3 +107,35 @@ func.func @scalar(%a: tensor<8xf32>, %b: f32) -> tensor<8xf32> {
   } -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// Types that LLVM's vectors do not have as they lie in memory.
+// CHECK-LABEL: func.func @odd_types
+// CHECK-COUNT-3: linalg.matmul
+func.func @odd_types(%a: tensor<20x40xf80>, %b: tensor<40x5xf80>, %c: tensor<20x5xf80>, %d: tensor<20x40xi24>, %e: tensor<40x5xi24>, %f: tensor<20x5xi24>,
+                     %g: tensor<20x40xf8E4M3FN>, %h: tensor<40x5xf8E4M3FN>, %i: tensor<20x5xf32>) -> (tensor<20x5xf80>, tensor<20x5xi24>, tensor<20x5xf32>) {
+  // expected-remark@+1 {{stays linalg.matmul: found f80 and f80 to f80}}
+  %0 = linalg.matmul ins(%a, %b : tensor<20x40xf80>, tensor<40x5xf80>) outs(%c : tensor<20x5xf80>) -> tensor<20x5xf80>
+  // expected-remark@+1 {{stays linalg.matmul: found i24 and i24 to i24}}
+  %1 = linalg.matmul ins(%d, %e : tensor<20x40xi24>, tensor<40x5xi24>) outs(%f : tensor<20x5xi24>) -> tensor<20x5xi24>
+  // expected-remark@+1 {{stays linalg.matmul: found f8E4M3FN and f8E4M3FN to f32}}
+  %2 = linalg.matmul ins(%g, %h : tensor<20x40xf8E4M3FN>, tensor<40x5xf8E4M3FN>) outs(%i : tensor<20x5xf32>) -> tensor<20x5xf32>
+  return %0, %1, %2 : tensor<20x5xf80>, tensor<20x5xi24>, tensor<20x5xf32>
+}
+
+// -----
+
+// Another operation has the name of the microkernel.
+llvm.func @kdl_uk_mma_f32_f32()
+// CHECK-LABEL: func.func @clash
+func.func @clash(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-remark@+1 {{stays linalg.matmul: found a symbol kdl_uk_mma_f32_f32 that is no func.func}}
+  %r = linalg.matmul ins(%a, %b : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
+
+// -----
+
+// expected-error@+1 {{kdl.ukernel_provider: not-there.offload: cannot open: No such file or directory}}
+module attributes {kdl.ukernel_provider = #kdl.ukernel_library<"not-there.offload">} {}

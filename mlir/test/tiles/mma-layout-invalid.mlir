@@ -1,8 +1,41 @@
 // A layout that contradicts itself or its operands is an error where it stands.
 // RUN: mlir-opt %s -split-input-file -verify-diagnostics
 
-// expected-error@+1 {{found intrinsics_m = 0, expected 1 or more}}
+// expected-error@+1 {{found intrinsics_m = 0, expected 1 to 65536}}
 #none = #kdl.mma_layout<ukernel = "kdl_uk_mma_f32_f32", intrinsics_m = 0, intrinsics_n = 1>
+
+// -----
+
+// expected-error@+1 {{found intrinsics_n = 1152921504606846977, expected 1 to 65536}}
+#huge = #kdl.mma_layout<ukernel = "kdl_uk_mma_f32_f32", intrinsics_m = 4, intrinsics_n = 1152921504606846977>
+
+// -----
+
+// expected-error@+1 {{found vector_bytes = 24, expected 16 or a larger power of two}}
+#odd = #kdl.mma_layout<intrinsics_m = 4, intrinsics_n = 1, vector_bytes = 24>
+
+// -----
+
+// expected-error@+1 {{found vector_bytes = -5, expected 16 or a larger power of two}}
+#negative = #kdl.mma_layout<ukernel = "kdl_uk_mma_f32_f32", intrinsics_m = 4, intrinsics_n = 1, vector_bytes = -5>
+
+// -----
+
+func.func @types(%a: memref<1x8x4x1xi4>, %b: memref<1x8x16x1xi4>, %c: memref<1x1x4x16xi4>) {
+  // expected-error@+1 {{kdl.mma_layout: found vector_bytes for 'i4' and 'i4' to 'i4', expected operands that vectors extend to the last}}
+  linalg.mmt4d {kdl.mma_layout = #kdl.mma_layout<intrinsics_m = 4, intrinsics_n = 1, vector_bytes = 64>}
+    ins(%a, %b : memref<1x8x4x1xi4>, memref<1x8x16x1xi4>) outs(%c : memref<1x1x4x16xi4>)
+  return
+}
+
+// -----
+
+func.func @vectors(%a: memref<1x8x4x1xi8>, %b: memref<1x8x48x1xi8>, %c: memref<1x1x4x48xi8>) {
+  // expected-error@+1 {{kdl.mma_layout: found 48 columns, expected whole vectors of 32 bytes}}
+  linalg.mmt4d {kdl.mma_layout = #kdl.mma_layout<intrinsics_m = 4, intrinsics_n = 3, vector_bytes = 32>}
+    ins(%a, %b : memref<1x8x4x1xi8>, memref<1x8x48x1xi8>) outs(%c : memref<1x1x4x48xi8>)
+  return
+}
 
 // -----
 

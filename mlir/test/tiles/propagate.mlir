@@ -146,3 +146,23 @@ func.func @rows(%x: tensor<100x24xbf16>, %a: tensor<24x32xbf16>, %b: tensor<32x6
   %t = linalg.matmul ins(%s, %b : tensor<100x32xf32>, tensor<32x64xf32>) outs(%d : tensor<100x64xf32>) -> tensor<100x64xf32>
   return %t : tensor<100x64xf32>
 }
+
+// -----
+
+// The number of rows is not known, and a later operation asks for it.
+// CHECK-LABEL: func.func @dynamic_rows(
+// CHECK: tensor.expand_shape {{.*}} tensor<?x2x14x32xf32> into tensor<?x2x14x32x1xf32>
+// FUSED-LABEL: func.func @dynamic_rows(
+func.func @dynamic_rows(%x: tensor<?x32xf32>, %a: tensor<32x64xf32>, %b: tensor<64x64xf32>) -> (tensor<?x64xf32>, index) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x32xf32>
+  %e = tensor.empty(%n) : tensor<?x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %s = linalg.matmul ins(%x, %a : tensor<?x32xf32>, tensor<32x64xf32>) outs(%z : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %rows = tensor.dim %s, %c0 : tensor<?x64xf32>
+  %f = tensor.empty(%rows) : tensor<?x64xf32>
+  %y = linalg.fill ins(%zero : f32) outs(%f : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %r = linalg.matmul ins(%s, %b : tensor<?x64xf32>, tensor<64x64xf32>) outs(%y : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %r, %rows : tensor<?x64xf32>, index
+}

@@ -58,6 +58,7 @@ endif()
 #   ukernels.matmul.watched, .blocks: 3 types  the same of f32_bf16; the types' own code: ukernels.mma
 #   ukernels.matmul.f32_*.avx512               ukernels.matmul.f32_bf16.avx512bf16, ukernels.mma.f32_*_avx512
 #   ukernels.matmul.s32_s8.avx512vnni          ukernels.matmul.s32_s8, ukernels.mma.s32_*
+#   ukernels.matmul.*.aarch64.*sve*: 16        ukernels.matmul.f32_bf16.aarch64.bfmmla_sve256.on_sve256, s32_s8.aarch64.sve512.on_sve512, ukernels.mma.*sve*
 #   bench.vendor_instructions                  bench.launch_instructions
 #   tools.bench-matmul, -slowed, -interrupt    unit.bench_results, tools.bench, what they measure apart: timing decides in none
 #   tools.bench-page                           unit.bench_results; needs a browser (300 MB)
@@ -69,6 +70,10 @@ set(KDL_LONG
     "|^ukernels[.]matmul[.]s32_s8[.]avx512vnni$"
     "|^ukernels[.]matmul[.]((watched|blocks)[.](f32_f16|f32_f32|s32_s8)|f32_(bf16|f16|f32)[.]avx512)$")
 string(CONCAT KDL_LONG ${KDL_LONG})
+# CMake's expressions have at most nine groups.
+set(KDL_LONG_SVE "^ukernels[.]matmul[.](f32_f16|f32_f32)[.]aarch64[.]sve|^ukernels[.]matmul[.]f32_bf16[.]aarch64[.](sve512|bfmmla_sve512|bfmmla_sve256[.]on_sve512)"
+                 "|^ukernels[.]matmul[.]s32_s8[.]aarch64[.](i8mm_sve|sve512[.]on_sve2048)")
+string(CONCAT KDL_LONG_SVE ${KDL_LONG_SVE})
 # Under a sanitizer besides: the commands' tests, which are more of compilers, linkers and FileCheck than of kdl, other
 # programs' work, and commands whose allocations fail, as they do in the plain build too. The fuzzers run the commands
 # sanitized on damaged files; what of the commands' tests is about such files stays.
@@ -117,7 +122,7 @@ function(kdl_add_test)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
-  if(arg_NAME MATCHES "${KDL_LONG}")
+  if(arg_NAME MATCHES "${KDL_LONG}" OR arg_NAME MATCHES "${KDL_LONG_SVE}")
     set(arg_LABEL long)
   endif()
   if(NOT KDL_COMPONENTS AND arg_NAME MATCHES "${KDL_LONG_WITHOUT_COMPONENTS}")

@@ -93,7 +93,7 @@ MmaTile kdl::readTile(StringRef bitcode, StringRef name) {
 
 std::string kdl::explainNoTile(StringRef name) {
   return ("found no constant tile of " + name + ", expected a function " + name +
-          "_tile that returns KDL_MMA_TILE(...) beside it")
+          "_tile in the same bitcode that returns KDL_MMA_TILE(...)")
       .str();
 }
 

@@ -9,13 +9,12 @@ that take turns; results are checked. The decision should be the faster of the t
 import argparse
 import ctypes
 import pathlib
-import subprocess
 import tempfile
 import time
 
 import numpy as np
 
-from operands import Memref
+from operands import Memref, compile_function
 
 NEVER = 'dlti.target_system_spec = #dlti.target_system_spec<"CPU" = #dlti.target_device_spec<"kdl.scatter_cycles" = 100000000 : i64>>'
 
@@ -46,16 +45,6 @@ def source(how, m, n, k):
 }}"""
 
 
-def compile_product(build, folder, how, m, n, k):
-    (folder / "in.mlir").write_text(source(how, m, n, k))
-    subprocess.run(["mlir-opt-22", f"--load-dialect-plugin={build}/lib/KdlMLIR.so", folder / "in.mlir", "-o", folder / "llvm.mlir",
-                    "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host leave-plain=false})"], check=True)
-    subprocess.run([build / "bin" / "kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "linked.ll"], check=True)
-    library = folder / f"{how}-{m}-{n}-{k}.so"
-    subprocess.run(["clang-22", "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "linked.ll", "-o", library], check=True)
-    return getattr(ctypes.CDLL(str(library)), "_mlir_ciface_f")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
@@ -69,7 +58,8 @@ def main():
         for shape in options.shapes.split(","):
             m, k = (int(size) for size in shape.split("x"))
             for n in (int(columns) for columns in options.columns.split(",")):
-                functions = {how: compile_product(options.build, folder, how, m, n, k) for how in ("plain", "transposed", "decided")}
+                functions = {how: compile_function(options.build, folder, f"{how}-{m}-{n}-{k}", source(how, m, n, k), "leave-plain=false")
+                             for how in ("plain", "transposed", "decided")}
                 numbers = np.random.default_rng(1)
                 a, b = (numbers.integers(-9, 9, size).astype(np.float32) for size in ((m, k), (k, n)))
                 best = dict.fromkeys(functions, float("inf"))

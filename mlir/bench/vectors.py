@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-from operands import Memref
+from operands import Memref, compile_function
 
 PEAK = """
 #include <immintrin.h>
@@ -60,16 +60,6 @@ def source(a, b, c, m, n, k):
 }}"""
 
 
-def compile_matmul(build, folder, name, types, shape):
-    (folder / "in.mlir").write_text(source(*types, *shape))
-    subprocess.run(["mlir-opt-22", f"--load-dialect-plugin={build}/lib/KdlMLIR.so", folder / "in.mlir", "-o", folder / "llvm.mlir",
-                    "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host})"], check=True, stderr=subprocess.DEVNULL)
-    subprocess.run([build / "bin" / "kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "linked.ll"], check=True)
-    library = folder / f"{name}.so"
-    subprocess.run(["clang-22", "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "linked.ll", "-o", library], check=True)
-    return getattr(ctypes.CDLL(str(library)), "_mlir_ciface_f")
-
-
 def measure_peak(folder, name):
     vector, one, step, operations = STEPS[name]
     (folder / "peak.c").write_text(PEAK)
@@ -97,7 +87,7 @@ def main():
             most = measure_peak(folder, peak) if peak else None
             for text in options.shapes.split(","):
                 m, n, k = shape = [int(size) for size in text.split("x")]
-                function = compile_matmul(options.build, folder, f"{words}-{text}", types, shape)
+                function = compile_function(options.build, folder, f"{words}-{text}", source(*types, *shape))
                 numbers = np.random.default_rng(1)
                 a, b = (numbers.integers(-9, 9, size).astype(NUMPY[type]) for size, type in (((m, k), types[0]), ((k, n), types[1])))
                 c = np.empty((m, n), NUMPY[types[2]])

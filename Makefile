@@ -21,7 +21,7 @@ ctest = scripts/ctest.sh $(1) --parallel $(shell echo $$(($(JOBS) + ($(JOBS) + 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help cli-docs docs figures poster recording setup build build-asan build-core build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
+.PHONY: help cli-docs docs figures poster recording setup setup-mlir setup-clusters build build-asan build-core build-tsan build-fuzz test test-long demo bench lint format install uninstall wheel clean \
         build-kdl build-product begin packages packages-bench packages-demo packages-lint fetched
 
 help:  ## show this list
@@ -30,9 +30,15 @@ help:  ## show this list
 	@echo 'PREFIX=$(PREFIX) JOBS=$(JOBS) FUZZ_SECONDS=$(FUZZ_SECONDS) SOAK_SECONDS=$(SOAK_SECONDS)'
 	@echo 'SETUP=$(SETUP) (no: use what is installed, install nothing)'
 
-setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL, NVIDIA's programs, a registry, variantlib and Ray into build/
-	@scripts/setup.sh build test cluster
+setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL, NVIDIA's programs, a registry and variantlib into build/
+	@scripts/setup.sh build test
 	@scripts/fetch.sh
+
+setup-mlir:  ## install what docs/mlir.md needs, and no more
+	@scripts/setup.sh build mlir
+
+setup-clusters:  ## what the tests with Slurm, Ray and a browser need besides: daemons by apt, Ray into build/
+	@scripts/setup.sh build test cluster
 	@scripts/ray.sh build/ray
 
 build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a, the tests and benchmarks

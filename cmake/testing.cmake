@@ -138,7 +138,7 @@ function(kdl_add_test)
     list(APPEND arg_ENVIRONMENT ${KDL_SANITIZER_OPTIONS})
   endif()
   # Not the developer's own.
-  list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache KDL_LLVM_SPIRV=none)
+  list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests/xdg KDL_LLVM_SPIRV=none)
   set(name ${KDL_TEST_PREFIX}${arg_NAME})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} COMMAND_EXPAND_LISTS)
   kdl_component_of(${arg_NAME} component)

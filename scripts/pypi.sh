@@ -34,7 +34,7 @@ fetch() {
   mkdir -p "$work"
   trap 'rm -rf "$work"' EXIT
   [ -z "$what" ] || say "fetching $what into $folder"
-  "$python" -m pip "$@" --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes --retries 1 --timeout 30 \
+  "$python" -m pip "$@" --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes --retries 1 --timeout 30 \
     -r "$list" || skip "the Python package index did not give it"
 }
 

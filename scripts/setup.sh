@@ -155,7 +155,22 @@ advise() {
   say "going on with what is there: parts that need more are left out, and their tests are reported as skipped"
 }
 
-[ $# -gt 0 ] || die "usage: setup.sh GROUP... (groups: build test demo bench cluster lint)"
+# What is installed stays: a package that would remove others is left out, by name.
+would_install() { LC_ALL=C apt-get install -s -q --no-remove --no-install-recommends "$@" >/dev/null 2>&1; }
+leave_out_conflicts() {
+  local package kept=()
+  if would_install "${names[@]}"; then return; fi
+  for package in "${names[@]}"; do
+    if would_install "${kept[@]}" "$package"; then
+      kept+=("$package")
+    else
+      say "$package cannot be installed next to what this machine has (apt-get install -s $package says why): it is left out, and what needs it is left out or skipped"
+    fi
+  done
+  names=("${kept[@]}")
+}
+
+[ $# -gt 0 ] || die "usage: setup.sh GROUP... (groups: build test mlir demo bench cluster lint)"
 identify
 
 missing=()
@@ -199,8 +214,9 @@ for package in "${missing[@]%% *}"; do
     say "$package is not in this machine's archive: what needs it is left out or skipped"
   fi
 done
+leave_out_conflicts
 if [ ${#names[@]} -gt 0 ]; then
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-remove --no-install-recommends \
     -o Dpkg::Use-Pty=0 "${names[@]}"
 fi
 say "done"

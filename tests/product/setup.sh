@@ -61,7 +61,7 @@ run_setup build test || fail "$case: exit code $?"
 printed 'installing 1 of '
 printed '^  ninja-build  *builds'
 called '^sudo .*apt-get update'
-called '^sudo .*DEBIAN_FRONTEND=noninteractive apt-get install .*--no-install-recommends.* ninja-build$'
+called '^sudo .*DEBIAN_FRONTEND=noninteractive apt-get install .*--no-remove --no-install-recommends.* ninja-build$'
 not_called sources.list
 
 case="LLVM missing, no security source"
@@ -143,6 +143,14 @@ stand_in apt-cache 'test "$2" = zsh && echo "  Candidate: (none)" || echo "  Can
 run_setup build test || fail "$case: exit code $?"
 printed "zsh is not in this machine's archive"
 called '^sudo .*apt-get install .* patch$'
+
+case="a package that would remove another"
+reset
+stand_in dpkg-query 'for last; do :; done; case $last in libomp-22-dev|patch|zsh) ;; *) printf installed ;; esac'
+stand_in apt-get 'case "$*" in *" -s "*--no-remove*libomp-22-dev*) exit 100 ;; esac'
+run_setup build test || fail "$case: exit code $?"
+printed 'libomp-22-dev cannot be installed next to what this machine has'
+called '^sudo .*apt-get install .*--no-remove .* patch zsh$'
 
 # Elsewhere: names and a command, nothing installed, and no refusal where there is a compiler.
 stand_ins() {

@@ -46,6 +46,7 @@ static void write_value(const kdl_device_spec *spec, const kdl_spec_key *key, FI
   case KDL_SPEC_KIND_UUID:
   case KDL_SPEC_KIND_PCI:
   case KDL_SPEC_KIND_VERSION:
+  case KDL_SPEC_KIND_TOOLS:
     kdl_json_write_string(file, kdl_text_of(text));
     break;
   }

@@ -23,6 +23,12 @@ static const char *const class_names[KDL_DEVICE_CLASS_COUNT] = {
     [KDL_DEVICE_CPU] = "cpu",
 };
 
+static const char *const tools_names[KDL_TOOLS_COUNT] = {
+    [KDL_TOOLS_LINKER] = "kdl-ld",
+    [KDL_TOOLS_NONE] = "none",
+    [KDL_TOOLS_TRANSLATOR] = "kdl-ld+llvm-spirv",
+};
+
 /* A number is printed in the largest unit that divides it. */
 static const struct {
   const char *name;
@@ -96,6 +102,8 @@ uint64_t kdl_spec_value_number(const kdl_device_spec *spec, const kdl_spec_key *
     return *(const bool *)field;
   case KDL_SPEC_KIND_CLASS:
     return (uint64_t)*(const kdl_device_class *)field;
+  case KDL_SPEC_KIND_TOOLS:
+    return (uint64_t)*(const kdl_spec_tools *)field;
   case KDL_SPEC_KIND_TEXT:
   case KDL_SPEC_KIND_TOKENS:
   case KDL_SPEC_KIND_UUID:
@@ -181,6 +189,9 @@ void kdl_spec_value_print(const kdl_device_spec *spec, const kdl_spec_key *key, 
     break;
   case KDL_SPEC_KIND_FLAG:
     kdl_out_format(out, number ? "yes" : "no");
+    break;
+  case KDL_SPEC_KIND_TOOLS:
+    kdl_out_format(out, "%s", number < KDL_TOOLS_COUNT ? tools_names[number] : "");
     break;
   }
 }
@@ -366,6 +377,16 @@ static bool parse_flag(bool *field, kdl_string text, kdl_parse_error *out_error)
   return true;
 }
 
+static bool parse_tools(kdl_spec_tools *field, kdl_string text, kdl_parse_error *out_error) {
+  for (unsigned i = 0; i < KDL_TOOLS_COUNT; ++i) {
+    if (kdl_text_is(text, tools_names[i])) {
+      *field = (kdl_spec_tools)i;
+      return true;
+    }
+  }
+  return kdl_parse_fail(out_error, 0, "none, kdl-ld or kdl-ld+llvm-spirv");
+}
+
 bool kdl_spec_value_parse(kdl_device_spec *spec, const kdl_spec_key *key, kdl_string text,
                           kdl_parse_error *out_error) {
   void *field = field_in(spec, key);
@@ -393,6 +414,8 @@ bool kdl_spec_value_parse(kdl_device_spec *spec, const kdl_spec_key *key, kdl_st
     return parse_sizes(field, text, out_error);
   case KDL_SPEC_KIND_FLAG:
     return parse_flag(field, text, out_error);
+  case KDL_SPEC_KIND_TOOLS:
+    return parse_tools(field, text, out_error);
   }
   return false;
 }

@@ -18,6 +18,7 @@ typedef enum kdl_spec_kind {
   KDL_SPEC_KIND_VERSION,
   KDL_SPEC_KIND_SIZES,
   KDL_SPEC_KIND_FLAG,
+  KDL_SPEC_KIND_TOOLS,
 } kdl_spec_kind;
 
 typedef struct kdl_spec_key {

@@ -59,6 +59,14 @@ typedef struct kdl_spec_pci {
   uint8_t function;
 } kdl_spec_pci;
 
+/* The programs on the device's machine that libkdl makes images with. */
+typedef enum kdl_spec_tools {
+  KDL_TOOLS_LINKER, /* kdl-ld, for bitcode: what a device has unless its spec says otherwise */
+  KDL_TOOLS_NONE,
+  KDL_TOOLS_TRANSLATOR, /* kdl-ld and llvm-spirv: also for SPIR-V that the driver does not take */
+  KDL_TOOLS_COUNT,
+} kdl_spec_tools;
+
 enum { KDL_SPEC_ARCH = 1024, KDL_SPEC_TOKENS = 512, KDL_SPEC_NAME = 128, KDL_SPEC_DRIVER = 64 };
 
 /* A plain value without pointers. Text is UTF-8 without control characters. A number that is 0 and
@@ -87,6 +95,7 @@ typedef struct kdl_device_spec {
   bool cooperative;      /* false = no, or unknown */
   uint32_t cluster;      /* groups in a cluster that every launch supports */
   uint64_t l1d, l2, l3;  /* bytes; of one core for l1d and l2 of a CPU */
+  kdl_spec_tools tools;  /* of libkdl alone */
 } kdl_device_spec;
 
 /* Longest line that is parsed or printed. */
@@ -220,6 +229,9 @@ const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t ro
 const char *kdl_device_route_line(const kdl_device *device, size_t route);
 
 size_t kdl_device_route_count(const kdl_device *device);
+
+/* The device as other runtimes see it: they do not translate SPIR-V. */
+kdl_status kdl_device_without_translator(kdl_device *device, kdl_device **out_device);
 
 /* Whether the device admits an image of a catalog (lib/inspect/catalog.h) through the route. */
 bool kdl_device_route_admits(const kdl_device *device, size_t route,

@@ -42,12 +42,10 @@ static char *make_spec_text(const kdl_device_spec *spec, const char **out_label)
 }
 
 kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route) {
-  char path[PATH_MAX];
   KDL_TRY(kdl_select_device_init(spec, out_route));
-  if (!kdl_linker_path(path))
-    return KDL_OK;
-  kdl_device_accept_bitcode(&out_route->rule);
-  if (kdl_translator_path(path))
+  if (spec->tools != KDL_TOOLS_NONE)
+    kdl_device_accept_bitcode(&out_route->rule);
+  if (spec->tools == KDL_TOOLS_TRANSLATOR)
     kdl_device_accept_spirv(&out_route->rule);
   return KDL_OK;
 }
@@ -327,6 +325,23 @@ static kdl_status intern_described(const kdl_device_routes *routes, kdl_device *
                     KDL_LIMIT_DESCRIBED);
   *out_device = device;
   return KDL_OK;
+}
+
+kdl_status kdl_device_without_translator(kdl_device *device, kdl_device **out_device) {
+  *out_device = device;
+  if (kdl_device_route_spec(device, 0)->tools != KDL_TOOLS_TRANSLATOR)
+    return KDL_OK;
+  kdl_device_routes *routes = malloc(sizeof *routes);
+  if (!routes)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  routes->count = kdl_device_route_count(device);
+  for (size_t i = 0; i < routes->count; ++i) {
+    routes->specs[i] = *kdl_device_route_spec(device, i);
+    routes->specs[i].tools = KDL_TOOLS_LINKER;
+  }
+  kdl_status status = intern_described(routes, out_device);
+  free(routes);
+  return status;
 }
 
 kdl_status kdl_device_find(const char *text, kdl_device **out_device) {

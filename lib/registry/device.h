@@ -42,7 +42,7 @@ struct kdl_device {
   void *native_context; /* of kdl_device_adopt, used when the device is opened */
 };
 
-/* The device that selection matches: the spec, and bitcode if there is a kdl-ld. */
+/* The device that selection matches: the spec, with what its tools make images of. */
 kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route);
 
 /* Creates a device with one route, in no list. */

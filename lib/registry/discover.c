@@ -5,8 +5,10 @@
 #include "lib/registry/backend.h"
 #include "lib/registry/runtime.h"
 #include "support/base/error.h"
+#include "support/system/loader.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -281,6 +283,13 @@ static bool run_jobs(enumeration_job **jobs, const kdl_driver_resolver *resolver
   return has_memory;
 }
 
+kdl_spec_tools kdl_tools_find(void) {
+  char path[PATH_MAX];
+  if (!kdl_linker_path(path))
+    return KDL_TOOLS_NONE;
+  return kdl_translator_path(path) ? KDL_TOOLS_TRANSLATOR : KDL_TOOLS_LINKER;
+}
+
 kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found) {
   static const kdl_discover_opts defaults = {0};
   opts = opts ? opts : &defaults;
@@ -298,6 +307,9 @@ kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the devices");
   found->routes = all.specs;
   found->route_count = all.count;
+  kdl_spec_tools tools = kdl_tools_find();
+  for (size_t i = 0; i < found->route_count; ++i)
+    found->routes[i].tools = tools;
   if (status == KDL_OK && !opts->routes_only)
     status = group_routes(found);
   if (status == KDL_OK)

@@ -12,6 +12,9 @@ struct kdl_discover_opts {
   bool routes_only;                    /* do not group routes into devices */
 };
 
+/* The programs of this machine that libkdl makes images with. */
+kdl_spec_tools kdl_tools_find(void);
+
 /* A machine with eight GPUs and no persistence daemon takes several seconds to start its driver. */
 enum { KDL_DISCOVER_TIMEOUT_MS = 30000 };
 

@@ -181,7 +181,7 @@ static void add_plugin_spec(void *user, const char *line) {
     kdl_debug(KDL_DEBUG_DEVICES, "left out: %s",
               list->count == limit_plugin_devices ? "too many devices" : kdl_error_message());
   else
-    ++list->count;
+    list->specs[list->count++].tools = kdl_tools_find();
 }
 
 /* The devices to add to the list. */

@@ -47,7 +47,7 @@ config.test_exec_root = config.kdl_work_dir
 path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "OCL_ICD_VENDORS",
-             "KDL_CACHE_DIR", "KDL_CPU"):
+             "KDL_CACHE_DIR", "KDL_CPU", "XDG_CACHE_HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 # What a developer's shell sets must not change what the tests see.
@@ -83,10 +83,8 @@ programs = """
 for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
-# Selection depends on whether SPIR-V can be translated: tests that need it name the program.
 spirv = [shutil.which("llvm-spirv" + version, path=config.environment["PATH"])
          for version in [""] + ["-%d" % number for number in range(24, 13, -1)]]
-config.environment["KDL_LLVM_SPIRV"] = "none"
 config.substitutions.append(("%translator", next(filter(None, spirv), "none")))
 if any(spirv):
     config.available_features.add("llvm-spirv")

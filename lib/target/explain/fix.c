@@ -81,14 +81,15 @@ static void fix_tokens(mismatch_ref m, kdl_out *out) {
                    kdl_mismatch_tokens(m, KDL_MISSING_LACKS));
 }
 
-/* kdl-ld supports the device's family; whether it was found is another matter. */
+/* Only libkdl translates SPIR-V, and only where the device's spec has llvm-spirv. */
 static void fix_vendor(mismatch_ref m, kdl_out *out) {
   uint32_t impossible = m->image_rule->lowering_needs & ~(1u << KDL_LOWERING_TRANSLATOR) &
                         m->device_rule->lowering_lacks;
   if (m->image_rule->form == KDL_FORM_SPIRV && !impossible &&
       !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE))
-    kdl_out_format(out, "install llvm-spirv, or name it in KDL_LLVM_SPIRV: kdl-ld translates "
-                        "SPIR-V with it");
+    kdl_out_format(out,
+                   "load it by libkdl on a machine with llvm-spirv, which translates it; a device "
+                   "is described with it by tools=kdl-ld+llvm-spirv");
 }
 
 static void (*const fixes[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {

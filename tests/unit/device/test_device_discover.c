@@ -384,6 +384,8 @@ static void what_a_driver_says_is_cleaned(void **state) {
 }
 
 int main(void) {
+  setenv("KDL_LD", "/bin/sh", 1); /* tools that a spec does not print; none is run */
+  setenv("KDL_LLVM_SPIRV", "none", 1);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_cuda_device),
       cmocka_unit_test(a_hip_device),

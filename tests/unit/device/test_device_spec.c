@@ -6,7 +6,7 @@
 #define GRAMMAR " (grammar: BACKEND:ARCH [KEY=VALUE]...)"
 #define KEYS                                                                                       \
   "features os_off refused name platform driver class ordinal uuid pci memory units il ptx "       \
-  "subgroups max_block shared shared_optin cooperative cluster l1d l2 l3"
+  "subgroups max_block shared shared_optin cooperative cluster l1d l2 l3 tools"
 
 /* ------------------------------------------------------------------------------------------ */
 /* Round trips                                                                                  */

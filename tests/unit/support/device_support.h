@@ -45,6 +45,7 @@ static inline void random_text(uint64_t *state, char *text, size_t size) {
 static inline void random_value(uint64_t *state, const kdl_spec_key *key, const char *tokens,
                                 char *text, size_t size) {
   static const char *const classes[] = {"discrete", "integrated", "accelerator", "cpu"};
+  static const char *const tools[] = {"kdl-ld", "none", "kdl-ld+llvm-spirv"};
   static const uint64_t factors[] = {1, 1000, 1024, 1000000, 1 << 20, 1000000000, 1 << 30};
   uint64_t number = next_random(state);
   switch (key->kind) {
@@ -59,6 +60,9 @@ static inline void random_value(uint64_t *state, const kdl_spec_key *key, const 
     return;
   case KDL_SPEC_KIND_CLASS:
     snprintf(text, size, "%s", classes[number % 4]);
+    return;
+  case KDL_SPEC_KIND_TOOLS:
+    snprintf(text, size, "%s", tools[number % 3]);
     return;
   case KDL_SPEC_KIND_UUID:
     snprintf(text, size, "%016llx%016llx", (unsigned long long)number,

@@ -20,7 +20,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The fake                                                                                     */
 
-static char log_path[64];
+static char log_path[1024];
+static pid_t log_owner;
 
 static inline bool is_old(void) {
   return strcmp(getenv("KDL_TEST_FAKE"), "old") == 0;
@@ -112,8 +113,20 @@ static inline bool run_for_each_driver(char **argv, int *out_result) {
   return false;
 }
 
+/* Not by a child that ends by exit. */
+static inline void remove_log(void) {
+  if (getpid() == log_owner)
+    unlink(log_path);
+}
+
 static inline void start_log(void) {
-  snprintf(log_path, sizeof log_path, "/tmp/kdl-driver-%d", (int)getpid());
+  const char *folder = getenv("TMPDIR");
+  snprintf(log_path, sizeof log_path, "%s/kdl-driver-XXXXXX", folder ? folder : "/tmp");
+  int file = mkstemp(log_path);
+  assert_true(file >= 0);
+  close(file);
+  log_owner = getpid();
+  atexit(remove_log);
   setenv("KDL_FAKE_LOG", log_path, 1);
   clear_log();
 }

@@ -156,6 +156,10 @@ static const struct {
      "install kdl-ld, or name it in KDL_LD"},
     {"ltoir sm_90", "cuda sm_90", "kind_not_loadable",
      "the image is ltoir; the device's driver loads cubin, ptx, tileir", ""},
+    {"bitcode - triple=spirv64-unknown-unknown", "opencl spirv64 loads=cl", "kind_not_loadable",
+     "the image is bitcode; the device's driver loads cl", ""},
+    {"bitcode - triple=spirv64-unknown-unknown", "opencl spirv64", "kind_not_loadable",
+     "the image is bitcode; the device's driver loads none", ""},
     {"ptx sm_80 min_sm=90", "cuda sm_86", "min_sm",
      "min_sm=90 asks for compute capability 9.0 or later; the device is 8.6", ""},
     {"spirv amdgcnspirv min_gfx=gfx90a:cdna2", "hip gfx1100", "min_gfx_family",
@@ -243,6 +247,9 @@ static void reason_rows(void **state) {
               kdl_reasons_distance(KDL_REASON(WRONG_ARCH)));
   assert_true(kdl_reasons_distance(KDL_REASON(WRONG_ARCH)) <
               kdl_reasons_distance(KDL_REASON(WRONG_VENDOR)));
+  /* PTX that is too new is nearer than a kind that the driver never loads, `min_sm` or not. */
+  assert_true(kdl_reasons_distance(KDL_REASON(PTX_TOO_NEW_ARCH) | KDL_REASON(MIN_SM)) <
+              kdl_reasons_distance(KDL_REASON(KIND_NOT_LOADABLE)));
 }
 
 /* For any buffer size, the text is truncated and terminated, and its full length returned. */

@@ -167,6 +167,9 @@ typedef struct kdl_coverage {
   size_t kernels_native; /* of those that run: as machine code */
   size_t kernels_hollow; /* of those that do not run: the code for the device only ends, traps or
                             prints */
+  size_t kernels_void;   /* of the hollow ones: so does the code for every other device */
+  size_t kernels_other;  /* of those that do not run: every image is for another vendor's devices,
+                            or 'a' or 'f' code of another architecture */
   size_t unreadable;     /* images of those modules whose kernels cannot be read */
   kdl_string missing;    /* a kernel that does not run; `data` NULL where all do */
   bool is_complete;

@@ -28,7 +28,7 @@ typedef struct kdl_reason_row {
 /* NULL for an unknown bit. */
 const kdl_reason_row *kdl_reason_get(unsigned bit);
 
-/* The sum of the distances. kdl_match_distance also orders images that are refused for the same
+/* The sum of the distances, of reasons that say the same once. kdl_match_distance also orders images that are refused for the same
  * reasons. */
 unsigned kdl_reasons_distance(uint64_t reasons);
 

@@ -274,7 +274,18 @@ void kdl_inventory_restrict(kdl_inventory *inventory, kdl_wants_kernel *wants, v
 /* ------------------------------------------------------------------------------------------ */
 /* Verdicts                                                                                     */
 
-enum { mark_present = 1, mark_runs = 2, mark_unreadable = 4, mark_native = 8, mark_hollow = 16 };
+enum {
+  mark_present = 1,
+  mark_runs = 2,
+  mark_unreadable = 4,
+  mark_native = 8,
+  mark_hollow = 16,
+  mark_near = 32, /* an image that is neither for another vendor nor for one other architecture */
+  mark_real = 64, /* code for some device that is not hollow */
+};
+
+#define REASONS_FOR_OTHERS                                                                         \
+  (KDL_REASON(WRONG_VENDOR) | KDL_REASON(ARCH_SPECIFIC_EXACT) | KDL_REASON(FAMILY_MISMATCH))
 
 /* Reasons against a kernel of an image that runs. */
 static uint64_t kernel_reasons(const kernel_entry *entry, const kdl_select_device *device) {
@@ -318,6 +329,15 @@ static size_t count_marks(const uint8_t *marks, size_t count, uint8_t mark) {
   return found;
 }
 
+/* Those with the mark `with` and none of `without`. */
+static size_t count_marks_without(const uint8_t *marks, size_t count, uint8_t with,
+                                  uint8_t without) {
+  size_t found = 0;
+  for (size_t i = 0; i < count; ++i)
+    found += (marks[i] & (with | without)) == with;
+  return found;
+}
+
 /* Which modules and kernels of a library run. */
 typedef struct {
   uint8_t *modules;
@@ -342,6 +362,7 @@ static void tally_image(const kdl_inventory *inventory, size_t index,
   const inventory_image *image = &inventory->images[index];
   uint64_t reasons = image_reasons(inventory, index, device);
   uint8_t mark = reasons ? mark_present : mark_present | mark_runs;
+  uint8_t near = reasons & REASONS_FOR_OTHERS ? 0 : mark_near;
   if (!reasons && is_machine_code(kdl_catalog_rule(inventory->catalog, index)))
     mark |= mark_native;
   coverage->unreadable += image->unreadable;
@@ -351,10 +372,11 @@ static void tally_image(const kdl_inventory *inventory, size_t index,
       image->unreadable ? mark | mark_unreadable : mark;
   for (size_t k = image->first; k < image->first + image->count; ++k) {
     const kernel_entry *entry = &inventory->entries[k];
+    bool hollow = is_hollow(inventory, index, entry);
     uint8_t own = reasons || kernel_reasons(entry, device) ? mark_present
-                  : is_hollow(inventory, index, entry)     ? mark_present | mark_hollow
+                  : hollow                                 ? mark_present | mark_hollow
                                                            : mark;
-    counts->kernels[entry->kernel] |= own;
+    counts->kernels[entry->kernel] |= (uint8_t)(own | near | (hollow ? 0 : mark_real));
   }
 }
 
@@ -380,6 +402,10 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
   coverage.kernels_run = count_marks(counts.kernels, inventory->name_count, mark_runs);
   coverage.kernels_native = count_marks(counts.kernels, inventory->name_count, mark_native);
   coverage.kernels_hollow = count_marks(counts.kernels, inventory->name_count, mark_hollow);
+  coverage.kernels_void =
+      count_marks_without(counts.kernels, inventory->name_count, mark_hollow, mark_real);
+  coverage.kernels_other = count_marks_without(counts.kernels, inventory->name_count, mark_present,
+                                               mark_runs | mark_near);
   coverage.is_foreign &= (reasons & KDL_REASON(WRONG_VENDOR)) != 0;
   *out_tally = counts;
   *out_coverage = coverage;

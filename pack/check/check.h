@@ -77,11 +77,16 @@ typedef struct check_verdict {
   check_outcome outcome;
   check_runtime_compat runtime;
   kdl_coverage coverage; /* without the name of a kernel */
+  size_t best;           /* kernels that the vendor's best-served device runs, or modules where no
+                            kernel can be listed */
   check_gap *gaps;
   size_t gap_count, gap_capacity;
   size_t unlisted_kernels;    /* kernels with reasons beyond CHECK_LIMIT_GAPS */
   bool is_covered_by_sibling; /* sibling code objects run: this one targets other devices */
   bool is_for_other_host; /* its CPU code is not for the processors that the device comes with */
+  bool has_better_alternative; /* check_choose_alternatives */
+  const char *condition;       /* "with CUDA 12.8 or later": where it answers for alternatives of
+                                  which only these run; or NULL */
 } check_verdict;
 
 typedef struct check_library {
@@ -130,8 +135,9 @@ typedef kdl_status check_visit_library(void *user, kdl_library *lib, const struc
 
 typedef struct check {
   cli_devices devices;
+  cli_devices typical; /* of every vendor: how well a library serves the best of them */
   kdl_select_opts opts;
-  bool all_names, as_json, is_strict, is_verbose;
+  bool all_names, as_json, allows_partly, is_verbose;
   cli_kernel_list *only;    /* or NULL */
   cli_demangler *demangler; /* or NULL */
   check_operand *operands;
@@ -287,30 +293,38 @@ void check_find_packages(check *c);
 /* ------------------------------------------------------------------------------------------ */
 /* Reporting                                                                                    */
 
-/*
- * Whether the library counts as not running on that device. Exceptions that do not count:
- *
- * A library for other vendors' devices, if it targets another of the devices asked for, or if its
- * package has libraries for them: packages contain builds for several vendors. A code object whose
- * siblings run. A library without kernels.
- *
- * A library that runs in part, if some of it is machine code that runs: it was built for the device
- * and selects kernels by device, as NVIDIA's libraries do. Without such code it was not built for
- * the device, and the kernels that do not run are missing.
- */
-bool check_fails(const check *c, const check_library *library, size_t device);
+/* Whether a library runs on a device. The last two do not count. */
+typedef enum check_answer {
+  CHECK_YES,    /* at least 0.8 of what it runs on the vendor's best-served device; with --only all
+                   listed kernels */
+  CHECK_PARTLY, /* less */
+  CHECK_NO,     /* nothing */
+  CHECK_OTHER,  /* it is for other devices: another one that was asked about, or its package has
+                   libraries for this one; or it is a code object whose siblings run, or an
+                   alternative of a library that runs better */
+  CHECK_EMPTY,  /* it has no kernels */
+} check_answer;
+
+check_answer check_answer_of(const check *c, const check_library *library, size_t device);
+
+/* "yes", "partly", "no", "other", "empty" */
+const char *check_answer_name(check_answer answer);
+
+/* Whether the answer is one for exit code 3. */
+bool check_fails(const check *c, check_answer answer);
 
 /* Whether any library fails on one of the devices. */
 bool check_any_fails(const check *c);
 
-/* Whether it has a kernel, or images whose kernels cannot be listed. */
-bool check_has_kernels(const check_verdict *verdict);
+/* Kernels of a library on a device, or modules where no kernel can be listed. */
+typedef struct check_counts {
+  size_t run;
+  size_t missing; /* of those that do not run: hollow ones, and those with an image that is neither
+                     for another vendor nor for one other architecture */
+  size_t other;   /* the others */
+} check_counts;
 
-/* Whether some of it runs as machine code. */
-bool check_has_native_code(const check_verdict *verdict);
-
-/* Whether the library is irrelevant for that device, and so does not fail. */
-bool check_is_not_applicable(const check *c, const check_library *library, size_t device);
+check_counts check_count(const check_verdict *verdict);
 
 /* Whether it targets one of the devices, whether it runs there or not. */
 bool check_targets_a_device(const check *c, const check_library *library);
@@ -319,6 +333,9 @@ const char *check_outcome_name(check_outcome outcome);
 
 /* "path" or "path!member", allocated with the check. */
 const char *check_display_path(check *c, const check_library *library);
+
+/* Of libraries that are alternatives of each other, lets one answer for all. */
+void check_choose_alternatives(check *c);
 
 /* Sets the group of each library. */
 void check_assign_groups(check *c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which parts of a library run on the devices, and why the others do not. */
 #include "lib/inspect/catalog.h"
+#include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
@@ -152,6 +153,32 @@ static void set_runtime_too_new(check *c, const check_dependency *need, uint32_t
   coverage->is_complete = false;
 }
 
+/* How much of the library a device has code for: also kernels whose code does nothing on any
+ * device, which count as missing everywhere. */
+static size_t served(const kdl_coverage *coverage) {
+  return coverage->kernels ? coverage->kernels_run + coverage->kernels_void : coverage->modules_run;
+}
+
+/* CPUs are of so many kinds that none is typical: all that is for CPUs counts. */
+static kdl_status find_best_served(check *c, const kdl_inventory *inventory, kdl_device *device,
+                                   check_verdict *verdict) {
+  const kdl_coverage *own = &verdict->coverage;
+  kdl_target_family family = kdl_device_spec_family(kdl_device_route_spec(device, 0));
+  bool is_cpu = kdl_family_class(family) != KDL_CLASS_GPU;
+  verdict->best = is_cpu && own->kernels ? own->kernels - own->kernels_other : served(own);
+  for (size_t i = 0; i < c->typical.count && !own->is_complete; ++i) {
+    kdl_device *other = c->typical.items[i].device;
+    kdl_coverage coverage;
+    size_t route;
+    if (kdl_device_spec_family(kdl_device_route_spec(other, 0)) != family)
+      continue;
+    KDL_TRY(kdl_device_cover(other, inventory, &coverage, &route));
+    if (served(&coverage) > verdict->best)
+      verdict->best = served(&coverage);
+  }
+  return KDL_OK;
+}
+
 static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inventory *inventory,
                                      const check_library *library, kdl_device *device,
                                      check_verdict *out_verdict) {
@@ -162,6 +189,7 @@ static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inven
   KDL_TRY(kdl_device_cover(device, inventory, &out_verdict->coverage, &route));
   out_verdict->coverage.missing = (kdl_string){NULL, 0};
   out_verdict->outcome = coverage_outcome(&out_verdict->coverage);
+  KDL_TRY(find_best_served(c, inventory, device, out_verdict));
   out_verdict->is_for_other_host = check_is_for_other_host(library, device);
   out_verdict->runtime = check_runtime_compatibility(library, device, &need, &driver);
   if (out_verdict->runtime == CHECK_COMPAT_RUNTIME_TOO_NEW &&

@@ -34,10 +34,14 @@ static void write_verdict_json(cli_json *json, const check *c, const check_libra
                                size_t device) {
   const check_verdict *verdict = &library->verdicts[device];
   const kdl_coverage *coverage = &verdict->coverage;
+  const check_counts counts = check_count(verdict);
+  check_answer answer = check_answer_of(c, library, device);
   cli_json_begin_object(json);
   cli_json_put_text(json, "device", kdl_device_spec_text(c->devices.items[device].device));
   cli_json_put_text(json, "runs", check_outcome_name(verdict->outcome));
-  cli_json_put_bool(json, "fails", check_fails(c, library, device));
+  cli_json_put_text(json, "verdict", check_answer_name(answer));
+  cli_json_put_text(json, "condition", verdict->condition);
+  cli_json_put_bool(json, "fails", check_fails(c, answer));
   cli_json_put_text(json, "runtime", check_runtime_compat_name(verdict->runtime));
   cli_json_put_bool(json, "host_fits", !verdict->is_for_other_host);
   cli_json_put_number(json, "modules", coverage->modules);
@@ -46,6 +50,9 @@ static void write_verdict_json(cli_json *json, const check *c, const check_libra
   cli_json_put_number(json, "kernels_native", coverage->kernels_native);
   cli_json_put_number(json, "kernels_jit", coverage->kernels_run - coverage->kernels_native);
   cli_json_put_number(json, "kernels_hollow", coverage->kernels_hollow);
+  cli_json_put_number(json, "kernels_missing", coverage->kernels ? counts.missing : 0);
+  cli_json_put_number(json, "kernels_other", counts.other);
+  cli_json_put_number(json, "kernels_best", coverage->kernels ? verdict->best : 0);
   cli_json_put_number(json, "unreadable", coverage->unreadable);
   cli_json_put_array(json, "missing");
   for (size_t i = 0; i < verdict->gap_count; ++i)

@@ -6,7 +6,6 @@
 #include "tools/common/output.h"
 #include "tools/common/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,12 +150,13 @@ void check_assign_groups(check *c) {
 
 /* The result of a package's libraries on a device, and the most frequent reason. */
 typedef struct {
-  size_t libraries, failing;
-  bool runs, is_compiled;
-  bool is_empty;          /* some of the excluded libraries have no kernels */
+  size_t by_answer[CHECK_EMPTY + 1]; /* libraries */
+  check_counts counts;
+  bool is_compiled;
   bool is_blind;          /* the kernels of one cannot be listed: modules are counted */
   bool is_unsure;         /* CUDA's runtime is linked in, and the driver that it needs is unknown */
   bool is_for_other_host; /* a library is for CPUs that the device does not come with */
+  const char *condition;  /* of a library that answers for its alternatives, or NULL */
   const check_gap *gap;
 } tally;
 
@@ -172,32 +172,35 @@ typedef struct {
 
 static void count_library(const check *c, const check_library *library, size_t device, tally *all) {
   const check_verdict *verdict = &library->verdicts[device];
-  if (check_is_not_applicable(c, library, device)) {
-    all->is_empty |= !check_has_kernels(verdict);
+  check_answer answer = check_answer_of(c, library, device);
+  ++all->by_answer[answer];
+  if (answer >= CHECK_OTHER)
     return;
-  }
-  bool fails = check_fails(c, library, device);
-  ++all->libraries;
-  all->failing += fails;
-  all->runs |= !fails || verdict->outcome == CHECK_PARTIAL;
+  check_counts counts = check_count(verdict);
+  all->counts.run += counts.run;
+  all->counts.missing += counts.missing;
+  all->counts.other += counts.other;
+  all->condition = all->condition ? all->condition : verdict->condition;
   all->is_blind |= !verdict->coverage.kernels;
   all->is_for_other_host |= verdict->is_for_other_host;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
   for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN; ++i)
     all->is_unsure |= !library->dependencies[i].version;
-  for (size_t i = 0; fails && i < verdict->gap_count; ++i) {
+  for (size_t i = 0; answer != CHECK_YES && i < verdict->gap_count; ++i) {
     const check_gap *gap = &verdict->gaps[i];
     if (!all->gap || gap->kernels + gap->modules > all->gap->kernels + all->gap->modules)
       all->gap = gap;
   }
 }
 
-typedef enum { RUNS, PARTLY, DOES_NOT, IS_OTHER, IS_EMPTY } group_outcome;
-
-static group_outcome tally_outcome(const tally *all) {
-  if (!all->libraries)
-    return all->is_empty ? IS_EMPTY : IS_OTHER;
-  return !all->failing ? RUNS : all->runs ? PARTLY : DOES_NOT;
+static check_answer tally_answer(const tally *all) {
+  const size_t *libraries = all->by_answer;
+  if (libraries[CHECK_PARTLY] || (libraries[CHECK_YES] && libraries[CHECK_NO]))
+    return CHECK_PARTLY;
+  return libraries[CHECK_YES]     ? CHECK_YES
+         : libraries[CHECK_NO]    ? CHECK_NO
+         : libraries[CHECK_OTHER] ? CHECK_OTHER
+                                  : CHECK_EMPTY;
 }
 
 /* Packages first, in the order of the libraries. */
@@ -237,7 +240,7 @@ static const char *find_runnable_version(const groups *all, const group *of, siz
   while (other > all->items && strncmp(other[-1].name, of->name, name) == 0)
     --other;
   for (; other < all->items + all->count && strncmp(other->name, of->name, name) == 0; ++other) {
-    if (tally_outcome(&other->tallies[device]) == RUNS)
+    if (tally_answer(&other->tallies[device]) == CHECK_YES)
       return other->name;
   }
   return NULL;
@@ -255,35 +258,45 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
   return c->devices.count > 1 && *asked ? xarena_format(&c->arena, "%s: %s", asked, name) : name;
 }
 
+static const char *explain_answer(const tally *counted, check_answer answer) {
+  switch (answer) {
+  case CHECK_YES:
+    return counted->condition           ? counted->condition
+           : counted->is_for_other_host ? "its CPU code is for x86-64"
+           : counted->is_unsure         ? "its CUDA runtime is unknown"
+           : counted->is_blind          ? "its kernels cannot be read"
+           : counted->is_compiled       ? "compiled when it is loaded"
+                                        : "";
+  case CHECK_PARTLY:
+  case CHECK_NO:
+    return counted->gap ? cause_text(cause_of(counted->gap->code)) : "its code cannot be read";
+  case CHECK_OTHER:
+    return "for other devices";
+  case CHECK_EMPTY:
+    break;
+  }
+  return "has no kernels";
+}
+
 static void add_summary_row(check *c, cli_table *table, const groups *all, const group *of,
                             size_t device) {
-  static const char *const names[] = {"yes", "partly", "no", "other", ""};
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
     return;
   const tally *counted = &of->tallies[device];
-  group_outcome runs = tally_outcome(counted);
-  char libraries[48];
-  snprintf(libraries, sizeof libraries, "%zu of %zu", counted->libraries - counted->failing,
-           counted->libraries);
-  const char *why =
-      counted->gap ? cause_text(cause_of(counted->gap->code)) : "its code cannot be read";
-  if (runs == IS_OTHER)
-    why = "for other devices";
-  else if (runs == IS_EMPTY)
-    why = "has no kernels";
-  else if (runs == RUNS)
-    why = counted->is_for_other_host ? "its CPU code is for x86-64"
-          : counted->is_unsure       ? "its CUDA runtime is unknown"
-          : counted->is_blind        ? "its kernels cannot be read"
-          : counted->is_compiled     ? "compiled when it is loaded"
-                                     : "";
+  check_answer answer = tally_answer(counted);
   cli_table_add(table, kdl_text_of(of->name));
   cli_table_add(table, kdl_text_of(device_name(c, device, &about)));
-  cli_table_add(table, kdl_text_of(names[runs]));
-  cli_table_add(table, kdl_text_of(counted->libraries ? libraries : ""));
-  cli_table_add(table, kdl_text_of(why));
-  if (runs != PARTLY && runs != DOES_NOT)
+  cli_table_add(table, kdl_text_of(answer == CHECK_EMPTY ? "" : check_answer_name(answer)));
+  const size_t numbers[] = {counted->counts.run, counted->counts.missing, counted->counts.other};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+    if (answer < CHECK_OTHER)
+      cli_table_add_number(table, numbers[i]);
+    else
+      cli_table_add(table, KDL_TEXT(""));
+  }
+  cli_table_add(table, kdl_text_of(explain_answer(counted, answer)));
+  if (answer != CHECK_PARTLY && answer != CHECK_NO)
     return;
   const char *instead = find_runnable_version(all, of, device);
   if (instead)
@@ -297,7 +310,9 @@ kdl_status check_print_summary(check *c) {
       {.title = "PACKAGE", .shrinks = 3, .keeps = 16, .middle = true, .tint = "36"},
       {.title = "DEVICE", .shrinks = 1, .keeps = 24},
       {.title = "RUNS"},
-      {.title = "LIBRARIES"},
+      {.title = "KERNELS", .right = true},
+      {.title = "MISSING", .right = true},
+      {.title = "OTHERS", .right = true},
       {.title = "WHY", .shrinks = 2},
   };
   groups all = list_groups(c);

@@ -12,38 +12,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool check_fails(const check *c, const check_library *library, size_t device) {
+check_counts check_count(const check_verdict *verdict) {
+  const kdl_coverage *coverage = &verdict->coverage;
+  if (!coverage->kernels)
+    return (check_counts){coverage->modules_run, coverage->modules - coverage->modules_run, 0};
+  size_t missing = coverage->kernels - coverage->kernels_run - coverage->kernels_other;
+  return (check_counts){coverage->kernels_run, missing, coverage->kernels_other};
+}
+
+static bool is_well_served(const check *c, const check_verdict *verdict) {
+  return !c->only && check_count(verdict).run * 10 >= verdict->best * 8;
+}
+
+check_answer check_answer_of(const check *c, const check_library *library, size_t device) {
   const check_verdict *verdict = &library->verdicts[device];
-  if (!check_has_kernels(verdict))
-    return false;
+  if (!verdict->coverage.kernels && !verdict->coverage.unreadable)
+    return CHECK_EMPTY;
+  if (verdict->has_better_alternative)
+    return CHECK_OTHER;
   switch (verdict->outcome) {
   case CHECK_NATIVE:
   case CHECK_JIT:
-    return false;
+    return CHECK_YES;
   case CHECK_PARTIAL:
-    return c->is_strict || !check_has_native_code(verdict);
+    return is_well_served(c, verdict) ? CHECK_YES : CHECK_PARTLY;
   case CHECK_NONE:
-    return c->is_strict || !verdict->is_covered_by_sibling;
+    return verdict->is_covered_by_sibling ? CHECK_OTHER : CHECK_NO;
   case CHECK_OTHER_VENDOR:
     break;
   }
-  return !library->has_sibling && !check_targets_a_device(c, library);
+  return library->has_sibling || check_targets_a_device(c, library) ? CHECK_OTHER : CHECK_NO;
 }
 
-bool check_has_kernels(const check_verdict *verdict) {
-  return verdict->coverage.kernels || verdict->coverage.unreadable;
+const char *check_answer_name(check_answer answer) {
+  static const char *const names[] = {"yes", "partly", "no", "other", "empty"};
+  return names[answer];
 }
 
-bool check_is_not_applicable(const check *c, const check_library *library, size_t device) {
-  check_outcome outcome = library->verdicts[device].outcome;
-  return (outcome == CHECK_OTHER_VENDOR || outcome == CHECK_NONE) &&
-         !check_fails(c, library, device);
-}
-
-bool check_has_native_code(const check_verdict *verdict) {
-  const kdl_coverage *coverage = &verdict->coverage;
-  return verdict->outcome <= CHECK_PARTIAL &&
-         (coverage->kernels_native || (!coverage->kernels && coverage->modules_run));
+bool check_fails(const check *c, check_answer answer) {
+  return answer == CHECK_NO || (answer == CHECK_PARTLY && !c->allows_partly);
 }
 
 bool check_targets_a_device(const check *c, const check_library *library) {
@@ -76,13 +83,14 @@ static sums sum_outcomes(const check *c, size_t device) {
   sums all = {0};
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_verdict *verdict = &c->libraries[i].verdicts[device];
-    if (check_is_not_applicable(c, &c->libraries[i], device)) {
-      ++*(check_has_kernels(verdict) ? &all.other : &all.empty);
+    check_answer answer = check_answer_of(c, &c->libraries[i], device);
+    if (answer >= CHECK_OTHER) {
+      ++*(answer == CHECK_OTHER ? &all.other : &all.empty);
       continue;
     }
     ++all.libraries;
     all.whole += verdict->outcome <= CHECK_JIT;
-    all.in_part += verdict->outcome == CHECK_PARTIAL && !check_fails(c, &c->libraries[i], device);
+    all.in_part += verdict->outcome == CHECK_PARTIAL;
     all.kernels += verdict->coverage.kernels;
     all.native += verdict->coverage.kernels_native;
     all.jit += verdict->coverage.kernels_run - verdict->coverage.kernels_native;
@@ -142,10 +150,11 @@ static void add_library_row(check *c, cli_table *table, const check_library *lib
                             bool has_hollow) {
   const check_verdict *verdict = &library->verdicts[device];
   const kdl_coverage *coverage = &verdict->coverage;
-  cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE   ? "*"
-                                   : verdict->outcome == CHECK_JIT    ? "+"
-                                   : !check_fails(c, library, device) ? "~"
-                                                                      : "."));
+  bool runs = check_answer_of(c, library, device) == CHECK_YES;
+  cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE ? "*"
+                                   : verdict->outcome == CHECK_JIT  ? "+"
+                                   : runs                           ? "~"
+                                                                    : "."));
   cli_table_add(table, kdl_text_of(library->group));
   cli_table_add(table, kdl_text_of(check_display_path(c, library)));
   cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
@@ -213,7 +222,7 @@ static kdl_status print_device_section(check *c, size_t device) {
   cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_library *library = &c->libraries[i];
-    if (!check_is_not_applicable(c, library, device))
+    if (check_answer_of(c, library, device) < CHECK_OTHER)
       add_library_row(c, table, library, device, all.hollow != 0);
   }
   return cli_table_finish(table);

@@ -117,7 +117,7 @@ static void mark_covered_by_siblings(check *c) {
 bool check_any_fails(const check *c) {
   for (size_t i = 0; i < c->library_count; ++i) {
     for (size_t device = 0; device < c->devices.count; ++device) {
-      if (check_fails(c, &c->libraries[i], device))
+      if (check_fails(c, check_answer_of(c, &c->libraries[i], device)))
         return true;
     }
   }
@@ -158,6 +158,7 @@ static kdl_status find_libraries(const cli_args *args, check *c, bool *out_faile
     qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_library_order);
   find_siblings(c);
   mark_covered_by_siblings(c);
+  check_choose_alternatives(c);
   check_assign_groups(c);
   if (c->error_count)
     qsort(c->errors, c->error_count, sizeof *c->errors, compare_errors);
@@ -188,6 +189,8 @@ static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
   if (c->only)
     KDL_TRY(cli_kernel_list_read(cli_args_value(args, "only"), c->only));
   KDL_TRY(parse_check_devices(args, &c->devices));
+  KDL_TRY(cli_devices_for_other_runtimes(&c->devices));
+  KDL_TRY(cli_devices_named(&c->typical));
   KDL_TRY(read_processes(args, c));
   if (has_program(args))
     KDL_TRY(check_run_program(c, args->operands + args->plain_count, out_code));
@@ -209,7 +212,7 @@ static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
 int cli_run_check(const cli_args *args) {
   check c = {.all_names = cli_args_has(args, "kernels"),
              .as_json = cli_args_has(args, "json"),
-             .is_strict = cli_args_has(args, "strict"),
+             .allows_partly = cli_args_has(args, "allow-partly"),
              .is_verbose = cli_args_has(args, "verbose") || cli_args_has(args, "kernels"),
              .lock = PTHREAD_MUTEX_INITIALIZER};
   cli_kernel_list only = {.count = 0};
@@ -223,6 +226,7 @@ int cli_run_check(const cli_args *args) {
   cli_kernel_list_free(&only);
   cli_demangler_stop(c.demangler);
   cli_devices_free(&c.devices);
+  cli_devices_free(&c.typical);
   free(c.operands);
   free(c.libraries);
   free(c.errors);

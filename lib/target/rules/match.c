@@ -14,8 +14,15 @@ const kdl_reason_row *kdl_reason_get(unsigned bit) {
   return bit < KDL_REASON_COUNT ? &reason_rows[bit] : NULL;
 }
 
+/* `min_sm` of an image for a later architecture repeats what its architecture says. */
+#define REASONS_NVIDIA_ARCH                                                                        \
+  (KDL_REASON(OTHER_MAJOR) | KDL_REASON(NEWER_MINOR) | KDL_REASON(ARCH_SPECIFIC_EXACT) |           \
+   KDL_REASON(FAMILY_MISMATCH) | KDL_REASON(TEGRA_EXACT) | KDL_REASON(PTX_TOO_NEW_ARCH))
+
 unsigned kdl_reasons_distance(uint64_t reasons) {
   unsigned distance = 0;
+  if (reasons & REASONS_NVIDIA_ARCH)
+    reasons &= ~KDL_REASON(MIN_SM);
   for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit)
     distance += reasons >> bit & 1 ? reason_rows[bit].distance : 0;
   return distance;

@@ -46,6 +46,24 @@ static void kernels_count_once_and_run_by_any_image(void **state) {
   free_library(&built);
 }
 
+/* Kernels with code for another vendor or for one other architecture alone are told apart. */
+static void kernels_for_others_are_counted(void **state) {
+  (void)state;
+  static const image_row rows[] = {
+      {3, NV_TRIPLE, "sm_90a", "kdl.kernel.a=rev=1|kdl.kernel.b=rev=1"},
+      {3, NV_TRIPLE, "sm_100f", "kdl.kernel.b=rev=1|kdl.kernel.d=rev=1"},
+      {3, NV_TRIPLE, "sm_80", "kdl.kernel.a=rev=1"},
+      {1, AMD_TRIPLE, "gfx942", "kdl.kernel.c=rev=1"},
+  };
+  built_library built = build_library(rows, 4);
+  assert_int_equal(cover(built.lib, "a100").kernels_other, 3);
+  assert_int_equal(cover(built.lib, "t4").kernels_other, 3);
+  assert_int_equal(cover(built.lib, "h200").kernels_other, 2);
+  assert_int_equal(cover(built.lib, "b200").kernels_other, 1);
+  assert_int_equal(cover(built.lib, "mi300x").kernels_other, 3);
+  free_library(&built);
+}
+
 /* "a: image 0, b: image 1 (reasons)" */
 typedef struct {
   char text[256];
@@ -148,6 +166,7 @@ static void hollow_kernels_do_not_run(void **state) {
   assert_ok(try_open(both, size, &lib));
   assert_cover(lib, "a100", "1/1 modules, 2/6 kernels");
   assert_int_equal(cover(lib, "a100").kernels_hollow, 4);
+  assert_int_equal(cover(lib, "a100").kernels_void, 3);
   assert_cover(lib, "cuda:sm_120", "1/1 modules, 3/6 kernels");
   assert_int_equal(cover(lib, "cuda:sm_120").kernels_hollow, 3);
   assert_int_equal(cover(lib, "h200").kernels_hollow, 0);
@@ -396,6 +415,7 @@ static void each_module_has_its_own_choice(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(kernels_count_once_and_run_by_any_image),
+      cmocka_unit_test(kernels_for_others_are_counted),
       cmocka_unit_test(hollow_kernels_do_not_run),
       cmocka_unit_test(shortfalls_name_the_nearest_image),
       cmocka_unit_test(shortfalls_of_modules_without_readable_kernels),

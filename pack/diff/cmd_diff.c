@@ -47,6 +47,7 @@ static kdl_status parse_options(const cli_args *args, diff *d) {
   KDL_TRY(cli_selection_options(args, &d->walk.opts));
   if (cli_args_has(args, "device"))
     KDL_TRY(cli_devices_given(args, "device", '\0', &d->walk.devices));
+  KDL_TRY(cli_devices_for_other_runtimes(&d->walk.devices));
   if (d->walk.devices.count > DIFF_LIMIT_DEVICES)
     return kdl_fail(KDL_BAD_CALL, "--device: found %zu devices, expected at most %d",
                     d->walk.devices.count, DIFF_LIMIT_DEVICES);
@@ -133,6 +134,7 @@ static void free_diff(diff *d) {
   free(d->counts);
   free(d->kernels);
   free(d->equal);
+  free(d->is_compared);
   free(d->excesses);
   free(d->bytes.lines);
   cli_devices_free(&d->walk.devices);

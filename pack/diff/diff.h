@@ -133,9 +133,9 @@ enum { DIFF_OLD, DIFF_NEW, DIFF_SIDES };
 typedef struct diff_device {
   size_t kernels[DIFF_SIDES]; /* that run */
   size_t native[DIFF_SIDES];  /* of these: as machine code */
-  size_t lost;                /* that ran, are still there, and do not run */
-  size_t gained;
-  size_t jit; /* that ran as machine code and are compiled by the driver now */
+  size_t lost;                /* that ran and do not run, removed ones included */
+  size_t gained;              /* that run and did not, added ones included */
+  size_t jit;                 /* that ran as machine code and are compiled by the driver now */
 } diff_device;
 
 /* A limit of a budget that a kernel exceeds. */
@@ -173,6 +173,7 @@ typedef struct diff {
   size_t (*counts)[DIFF_CHANGES]; /* by target */
   size_t (*kernels)[DIFF_SIDES];  /* by target */
   size_t *equal;                  /* by target: kernels without a change */
+  bool *is_compared;              /* by target: no devices are given, or one runs code of it */
   size_t totals[DIFF_CHANGES];
   diff_device devices[DIFF_LIMIT_DEVICES];
   diff_bytes bytes;

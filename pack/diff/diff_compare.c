@@ -213,11 +213,9 @@ static uint64_t device_key(const diff *d, int side, const diff_kernel *kernel, c
 static void count_device_group(diff *d, const kernel_devices *group, size_t count,
                                uint32_t *lost[DIFF_SIDES]) {
   uint32_t runs[DIFF_SIDES] = {0, 0}, native[DIFF_SIDES] = {0, 0};
-  bool has[DIFF_SIDES] = {false, false};
   for (size_t i = 0; i < count; ++i) {
     runs[group[i].side] |= group[i].runs;
     native[group[i].side] |= group[i].native;
-    has[group[i].side] = true;
   }
   for (size_t i = 0; i < count; ++i)
     lost[group[i].side][group[i].number] = runs[group[i].side] & ~runs[!group[i].side];
@@ -228,9 +226,8 @@ static void count_device_group(diff *d, const kernel_devices *group, size_t coun
       device->kernels[side] += (runs[side] & bit) != 0;
       device->native[side] += (native[side] & bit) != 0;
     }
-    bool is_in_both = has[DIFF_OLD] && has[DIFF_NEW];
-    device->lost += is_in_both && (runs[DIFF_OLD] & ~runs[DIFF_NEW] & bit);
-    device->gained += is_in_both && (runs[DIFF_NEW] & ~runs[DIFF_OLD] & bit);
+    device->lost += (runs[DIFF_OLD] & ~runs[DIFF_NEW] & bit) != 0;
+    device->gained += (runs[DIFF_NEW] & ~runs[DIFF_OLD] & bit) != 0;
     device->jit += (native[DIFF_OLD] & ~native[DIFF_NEW] & runs[DIFF_NEW] & bit) != 0;
   }
 }
@@ -337,6 +334,7 @@ static void count_changes(diff *d, int side) {
     if (kernel->is_copy)
       continue;
     ++d->kernels[kernel->target][side];
+    d->is_compared[kernel->target] |= !d->walk.devices.count || kernel->devices;
     bool is_counted = side == DIFF_NEW || kernel->partner == DIFF_NO_MATCH;
     for (int change = 0; change < DIFF_CHANGES && is_counted; ++change) {
       size_t more = kernel->changes >> change & 1;
@@ -353,6 +351,7 @@ void diff_compare(diff *d) {
   d->counts = xcalloc(d->target_count + 1, sizeof *d->counts);
   d->kernels = xcalloc(d->target_count + 1, sizeof *d->kernels);
   d->equal = xcalloc(d->target_count + 1, sizeof *d->equal);
+  d->is_compared = xcalloc(d->target_count + 1, sizeof *d->is_compared);
   for (int side = 0; side < DIFF_SIDES; ++side) {
     find_hollow(d, side);
     lost[side] = xcalloc(d->sides[side].kernel_count + 1, sizeof *lost[side]);

@@ -40,7 +40,8 @@ static void write_targets(cli_json *json, const diff *d) {
     cli_json_put_number(json, "old", d->kernels[i][DIFF_OLD]);
     cli_json_put_number(json, "new", d->kernels[i][DIFF_NEW]);
     write_counts(json, d->counts[i]);
-    cli_json_put_number(json, "equal", d->equal[i]);
+    cli_json_put_number(json, "equal", d->is_compared[i] ? d->equal[i] : 0);
+    cli_json_put_bool(json, "compared", d->is_compared[i]);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);

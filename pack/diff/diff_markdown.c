@@ -25,6 +25,7 @@ static void put_code(kdl_string text) {
 }
 
 static void put_counts(const diff *d) {
+  size_t skipped = 0;
   printf("| target | old | new |");
   for (int change = 0; change < DIFF_CHANGES; ++change) {
     if (d->totals[change])
@@ -37,6 +38,10 @@ static void put_counts(const diff *d) {
   for (size_t i = 0; i < d->target_count; ++i) {
     if (!d->kernels[i][DIFF_OLD] && !d->kernels[i][DIFF_NEW])
       continue;
+    if (!d->is_compared[i]) {
+      ++skipped;
+      continue;
+    }
     printf("| ");
     put_code(kdl_text_of(d->targets[i].label));
     printf(" | %zu | %zu |", d->kernels[i][DIFF_OLD], d->kernels[i][DIFF_NEW]);
@@ -46,6 +51,9 @@ static void put_counts(const diff *d) {
     }
     printf(" %zu |\n", d->equal[i]);
   }
+  if (skipped)
+    printf("\n%zu target%s not compared: no device runs %s.\n", skipped, skipped == 1 ? "" : "s",
+           skipped == 1 ? "it" : "them");
 }
 
 static void put_devices(const diff *d) {

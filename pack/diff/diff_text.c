@@ -61,10 +61,14 @@ static kdl_status print_targets(const diff *d) {
   }
   columns[count++] = (cli_column){.title = "EQUAL", .right = true};
   cli_table *table = cli_table_create(columns, count);
-  size_t rows = 0, equal = 0, left = 0;
+  size_t rows = 0, equal = 0, left = 0, skipped = 0;
   for (size_t i = 0; i < d->target_count; ++i) {
     if (!has_kernels(d, i))
       continue;
+    if (!d->is_compared[i]) {
+      ++skipped;
+      continue;
+    }
     if (!d->is_long && (!target_changed(d, i) || rows == most_rows)) {
       left += target_changed(d, i);
       equal += !target_changed(d, i);
@@ -91,6 +95,9 @@ static kdl_status print_targets(const diff *d) {
     printf("%zu more target%s changed: --long lists all\n", left, left == 1 ? "" : "s");
   if (equal)
     printf("%s%zu target%s without a change\n", rows ? "" : "\n", equal, equal == 1 ? "" : "s");
+  if (skipped)
+    printf("%s%zu target%s not compared: no device runs %s\n", rows || equal ? "" : "\n", skipped,
+           skipped == 1 ? "" : "s", skipped == 1 ? "it" : "them");
   return status;
 }
 

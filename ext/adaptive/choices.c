@@ -16,12 +16,27 @@ static const uint64_t flush_every_ns = 2000000000;
 /* ------------------------------------------------------------------------------------------ */
 /* Entries                                                                                      */
 
+/* A fork waits until no entry is in use: the child would find it so for ever. */
 bool kdl_entry_try(kdl_class_entry *entry) {
-  return !atomic_exchange_explicit(&entry->is_busy, true, memory_order_acquire);
+  kdl_fork_hold();
+  if (!atomic_exchange_explicit(&entry->is_busy, true, memory_order_acquire))
+    return true;
+  kdl_fork_release();
+  return false;
 }
 
 void kdl_entry_leave(kdl_class_entry *entry) {
   atomic_store_explicit(&entry->is_busy, false, memory_order_release);
+  kdl_fork_release();
+}
+
+/* False in a child whose parent forked although an entry was in use (kdl_fork_check). */
+static bool enter_entry(kdl_class_entry *entry) {
+  while (!kdl_entry_try(entry)) {
+    if (kdl_fork_check() != KDL_OK)
+      return false;
+  }
+  return true;
 }
 
 void kdl_choices_variant(const kdl_adaptive *adaptive, uint32_t variant, kdl_out *out) {
@@ -306,16 +321,16 @@ static void loaded(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, uint64_t n
 static void exclude(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, uint32_t variant,
                     const char *reason) {
   if (trial) {
-    while (!kdl_entry_try(trial->entry))
-      ;
+    if (!enter_entry(trial->entry))
+      return;
     kdl_choices_exclude(adaptive, trial->entry, variant, reason, true);
     kdl_entry_leave(trial->entry);
     return;
   }
   __atomic_fetch_or(&adaptive->unloadable, (uint64_t)1 << variant, __ATOMIC_RELAXED);
   for (kdl_class_entry *entry = atomic_load(&adaptive->classes); entry; entry = entry->next) {
-    while (!kdl_entry_try(entry))
-      ;
+    if (!enter_entry(entry))
+      return;
     kdl_choices_exclude(adaptive, entry, variant, reason, false);
     kdl_entry_leave(entry);
   }

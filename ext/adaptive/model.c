@@ -149,11 +149,7 @@ static void print_times(const kdl_model_class *of, text_buffer *to) {
                  of->launches, of->time_ns, of->explored_ns);
   for (size_t i = 0; i < of->count; ++i) {
     const kdl_model_variant *variant = &of->variants[i];
-    for (uint32_t k = 0; k < variant->count; ++k) {
-      if (k == 0)
-        kdl_out_format(&out, " %016" PRIx64 ":", variant->id);
-      kdl_out_format(&out, "%s%.4f", k ? "/" : "", (double)variant->samples[k]);
-    }
+    kdl_table_out_samples(&out, variant->id, variant->samples, variant->count);
   }
   if (out.used < sizeof content)
     add_sealed(to, content);

@@ -97,8 +97,9 @@ static void promote(kdl_race *race, uint32_t variant) {
 }
 
 /* Until no open challenger is known to be faster or slower. One that is known to be faster has the
- * smaller median, so that it ends. */
+ * smaller median, so that each leads once at most. */
 static void decide_open(kdl_race *race) {
+  uint32_t promotions = 0;
   for (uint32_t i = 0; i < race->count; ++i) {
     kdl_race_variant *variant = &race->variants[i];
     if (i == race->leader || variant->state != KDL_RACE_OPEN)
@@ -106,7 +107,7 @@ static void decide_open(kdl_race *race) {
     verdict known = compare_with_leader(race, variant);
     if (known == SLOWER)
       variant->state = KDL_RACE_SLOWER;
-    if (known == FASTER) {
+    if (known == FASTER && promotions++ < race->count) {
       promote(race, i);
       i = UINT32_MAX; /* from the start */
     }
@@ -138,12 +139,15 @@ uint32_t kdl_race_next(const kdl_race *race) {
   return next;
 }
 
+/* Whatever a table has, samples are positive: the score of a variant without samples is 0. */
 static void add_sample(kdl_race_variant *variant, double sample) {
+  double most = sample < KDL_RACE_MOST_SAMPLE ? sample : KDL_RACE_MOST_SAMPLE;
   if (variant->count == KDL_RACE_SAMPLES) {
     memmove(variant->samples, variant->samples + 1, sizeof variant->samples - sizeof(float));
     --variant->count;
   }
-  variant->samples[variant->count++] = (float)sample;
+  variant->samples[variant->count++] =
+      (float)(most > KDL_RACE_LEAST_SAMPLE ? most : KDL_RACE_LEAST_SAMPLE);
 }
 
 static bool has_other_samples(const kdl_race *race) {

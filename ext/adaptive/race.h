@@ -62,6 +62,10 @@ uint32_t kdl_race_next(const kdl_race *race);
 /* Adds a trial that took `ratio` times as long as the leader. True where the leader changed. */
 bool kdl_race_add(kdl_race *race, uint32_t variant, double ratio);
 
+/* What the table stores of a sample at least and at most. */
+#define KDL_RACE_LEAST_SAMPLE 1e-8
+#define KDL_RACE_MOST_SAMPLE 1e8
+
 /* Adds a sample in units, as stored by another process. Call kdl_race_settle after the last. */
 void kdl_race_restore(kdl_race *race, uint32_t variant, double sample);
 

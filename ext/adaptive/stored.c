@@ -117,17 +117,6 @@ static void out_class(kdl_out *out, char kind, const kdl_problem_class *key) {
   kdl_out_format(out, "%c %" PRIx64 " %" PRIx64, kind, key->words[0], key->words[1]);
 }
 
-static void out_samples(kdl_out *out, const kdl_adaptive *adaptive, const kdl_class_entry *entry,
-                        uint32_t variant, unsigned count) {
-  const kdl_race_variant *of = &entry->race.variants[variant];
-  for (unsigned i = 0; i < count && i < of->count; ++i) {
-    double sample = (double)of->samples[of->count - count + i];
-    if (i == 0)
-      kdl_out_format(out, " %016" PRIx64 ":", adaptive->variants[variant].id);
-    kdl_out_format(out, "%s%.4f", i ? "/" : "", sample < 1e8 ? sample : 1e8);
-  }
-}
-
 static bool append_line(kdl_adaptive *adaptive, const char *content) {
   char line[KDL_TABLE_LINE + 16];
   size_t size = kdl_table_seal(content, line, sizeof line);
@@ -167,7 +156,9 @@ static void format_times(const kdl_adaptive *adaptive, kdl_class_entry *entry, k
                  entry->time_ns - entry->saved_time_ns,
                  entry->explored_ns - entry->saved_explored_ns);
   for (uint32_t i = 0; i < entry->race.count; ++i) {
-    out_samples(out, adaptive, entry, i, entry->unsaved[i]);
+    const kdl_race_variant *of = &entry->race.variants[i];
+    size_t count = entry->unsaved[i] < of->count ? entry->unsaved[i] : of->count;
+    kdl_table_out_samples(out, adaptive->variants[i].id, of->samples + of->count - count, count);
     entry->unsaved[i] = 0;
   }
   forget_of_parent(entry);

@@ -121,15 +121,25 @@ bool kdl_table_next(kdl_string text, size_t *at, kdl_table_line *out_line, size_
   return false;
 }
 
-/* "1.0931": digits, a point, four digits. */
+/* "1.0931", "0.00001234": digits, a point, four or eight digits. */
 static bool parse_sample(kdl_string word, double *out_sample) {
   uint64_t whole, part;
   size_t point = kdl_text_find(word, 0, ".");
-  if (point + 5 != word.length || !parse_digits((kdl_string){word.data, point}, 10, &whole) ||
-      !parse_digits((kdl_string){word.data + point + 1, 4}, 10, &part))
+  size_t digits = point < word.length ? word.length - point - 1 : 0;
+  if ((digits != 4 && digits != 8) || !parse_digits((kdl_string){word.data, point}, 10, &whole) ||
+      !parse_digits((kdl_string){word.data + point + 1, digits}, 10, &part))
     return false;
-  *out_sample = (double)whole + (double)part / 10000;
+  *out_sample = (double)whole + (double)part / (digits == 4 ? 1e4 : 1e8);
   return whole < 1000000000;
+}
+
+void kdl_table_out_samples(kdl_out *out, uint64_t variant, const float *samples, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    double sample = (double)samples[i];
+    if (i == 0)
+      kdl_out_format(out, " %016" PRIx64 ":", variant);
+    kdl_out_format(out, "%s%.*f", i ? "/" : "", sample < 0.1 ? 8 : 4, sample);
+  }
 }
 
 bool kdl_table_next_sample(kdl_string samples, size_t *at, uint64_t *out_variant,

@@ -48,6 +48,9 @@ bool kdl_table_next(kdl_string text, size_t *at, kdl_table_line *out_line, size_
 bool kdl_table_next_sample(kdl_string samples, size_t *at, uint64_t *out_variant,
                            double *out_sample);
 
+/* Prints the samples of a variant: " ID:1.0000/0.9931", small ones with more digits. */
+void kdl_table_out_samples(kdl_out *out, uint64_t variant, const float *samples, size_t count);
+
 /* Adds the checksum and the newlines. `out` has room for the content and 16 bytes. */
 size_t kdl_table_seal(const char *content, char *out, size_t room);
 

@@ -6,6 +6,7 @@
 #include "support/system/cache_folder.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,9 +30,9 @@ static int list_table(void *user, const char *name, kdl_string text) {
       trials += model.classes[i].variants[k].count;
   }
   kdl_string identity = model.identity.data ? model.identity : kdl_text_of("(no header)");
-  printf("%.12s  times   %zu classes, %" PRIu64 " trials, %zu bytes%s  %.*s\n", name, classes,
-         trials, text.length, model.damaged ? ", damaged lines" : "", (int)identity.length,
-         identity.data);
+  cli_text_printf(stdout, "%.12s  times   %zu classes, %" PRIu64 " trials, %zu bytes%s  %.*s\n",
+                  name, classes, trials, text.length, model.damaged ? ", damaged lines" : "",
+                  (int)identity.length, identity.data);
   kdl_model_free(&model);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "tools/common/memory.h"
+#include "tools/common/text.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -119,9 +120,10 @@ static void print_variant(const report *in, const kdl_model_class *times, const 
   snprintf(name, sizeof name, "image %zu%s%s%s", in->images[at], *tag ? " (" : "", tag,
            *tag ? ")" : "");
   bool leads = at == result->race.leader;
-  printf("    %c %-24s ", leads ? '*' : ' ', name);
+  cli_text_printf(stdout, "    %c %-24s ", leads ? '*' : ' ', name);
   if (result->reasons[at].data) {
-    printf("excluded: %.*s\n", (int)result->reasons[at].length, result->reasons[at].data);
+    cli_text_printf(stdout, "excluded: %.*s\n", (int)result->reasons[at].length,
+                    result->reasons[at].data);
     return;
   }
   if (!variant->count) {
@@ -227,7 +229,7 @@ static int print_table(void *user, const char *name, kdl_string text) {
       continue;
     }
     if (!has_title)
-      printf("measured times of %s, %s\n", to->kernel, device);
+      cli_text_printf(stdout, "measured times of %s, %s\n", to->kernel, device);
     has_title = true;
     print_class(to, times, &result);
   }

@@ -4,6 +4,7 @@
 
 const cli_command cli_command_tune = {
     .name = "tune",
+    .group = CLI_RUN,
     .usage = "kdl tune FILE KERNEL --shapes=SHAPE,... --items=XxYxZ --arg=ARG... "
              "[--device=DEVICE] [--trials=N] [--timeout=SECONDS] [--variant-tag=TAG] [-o OUT]",
     .summary = "measure the variants of a kernel ahead of time",

@@ -2,6 +2,7 @@
 /* Choices of variants over many launches, with a fake clock, and a fake device for events. */
 #include "adaptive_support.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -331,6 +332,42 @@ static void marks_outlive_their_process(void **state) {
   kdl_marks_close(&marks);
 }
 
+static atomic_bool is_held;
+
+static void *use_entry_for_a_while(void *entry) {
+  while (!kdl_entry_try(entry))
+    ;
+  atomic_store(&is_held, true);
+  usleep(100000);
+  kdl_entry_leave(entry);
+  return NULL;
+}
+
+/* A thread uses a class while another one forks: the child excludes a variant there. */
+static void a_forked_child_does_not_wait_for_threads_of_its_parent(void **state) {
+  (void)state;
+  use_empty_cache();
+  test_kernel kernel = {.us = {100, 50}};
+  open_kernel(&kernel, 2);
+  launch(&kernel, 512);
+  pthread_t user;
+  assert_int_equal(pthread_create(&user, NULL, use_entry_for_a_while, entry_of(&kernel, 512)), 0);
+  while (!atomic_load(&is_held))
+    usleep(100);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    kdl_adaptive_choice->exclude(kernel.adaptive, NULL, 1, "it does not load");
+    _exit(entry_of(&kernel, 512)->race.variants[1].state == KDL_RACE_EXCLUDED ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  pthread_join(user, NULL);
+  close_kernel(&kernel);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Events                                                                                       */
 
@@ -489,6 +526,7 @@ int main(void) {
       cmocka_unit_test(a_failing_variant_is_excluded),
       cmocka_unit_test(a_variant_that_ends_the_process_is_excluded),
       cmocka_unit_test(marks_outlive_their_process),
+      cmocka_unit_test(a_forked_child_does_not_wait_for_threads_of_its_parent),
       cmocka_unit_test(devices_are_measured_by_events),
       cmocka_unit_test(slow_variants_get_two_launches_on_a_device),
       cmocka_unit_test(a_hanging_trial_is_excluded),

@@ -109,6 +109,25 @@ static void equal_variants_end_the_race(void **state) {
   assert_true(run(&race, times) <= 3 * KDL_RACE_TRIALS + 7);
 }
 
+/* A table from elsewhere may have any numbers: no two variants may each be the faster one. */
+static void stored_zeros_end(void **state) {
+  (void)state;
+  kdl_race_variant variants[3] = {{.count = 0}};
+  kdl_race race;
+  kdl_race_init(&race, variants, 3);
+  for (int i = 0; i < 3; ++i) {
+    kdl_race_restore(&race, 1, 0);
+    kdl_race_restore(&race, 2, 0.5);
+  }
+  alarm(20);
+  kdl_race_settle(&race, 2);
+  assert_int_equal(race.leader, 1);
+  kdl_race_settle(&race, 1);
+  assert_int_equal(race.leader, 1);
+  assert_true(kdl_race_score(&variants[1], NULL) > 0);
+  alarm(0);
+}
+
 static void excluded_variants_do_not_lead(void **state) {
   (void)state;
   kdl_race_variant variants[3] = {{.count = 0}};
@@ -130,6 +149,7 @@ int main(void) {
       cmocka_unit_test(races_find_the_fastest),
       cmocka_unit_test(one_trial_decides_nothing),
       cmocka_unit_test(equal_variants_end_the_race),
+      cmocka_unit_test(stored_zeros_end),
       cmocka_unit_test(excluded_variants_do_not_lead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

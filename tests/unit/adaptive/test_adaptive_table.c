@@ -228,6 +228,25 @@ static void a_table_of_another_device_is_not_used(void **state) {
   assert_false(knows(512));
 }
 
+/* Variants that take a millionth of the slowest one's time keep their order in the table. */
+static void very_different_times_are_stored(void **state) {
+  (void)state;
+  use_empty_cache();
+  setenv("KDL_EXPLORE", "128,100%", 1);
+  alarm(60);
+  for (int process = 0; process < 2; ++process) {
+    test_kernel kernel = {.us = {1e8, 200, 100, 300}};
+    open_kernel(&kernel, 4);
+    assert_int_equal(is_decided(&kernel, 512), process);
+    learn(&kernel, 512, 3000);
+    assert_true(is_decided(&kernel, 512));
+    assert_int_equal(launch(&kernel, 512), 2);
+    close_kernel(&kernel);
+  }
+  alarm(0);
+  unsetenv("KDL_EXPLORE");
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Tiers                                                                                        */
 
@@ -322,6 +341,7 @@ int main(void) {
       cmocka_unit_test(a_hundred_processes_write_one_table),
       cmocka_unit_test(tables_do_not_grow_forever),
       cmocka_unit_test(a_table_of_another_device_is_not_used),
+      cmocka_unit_test(very_different_times_are_stored),
       cmocka_unit_test(tiers_carry_tables),
       cmocka_unit_test(a_pinned_table_gives_the_same_choices),
   };

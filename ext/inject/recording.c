@@ -2,6 +2,7 @@
 #include "ext/inject/recording.h"
 
 #include "ext/inject/recording_format.h"
+#include "support/base/cancel.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -91,8 +92,11 @@ static bool open_recording(void) {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
       continue;
-    bool is_mapped = ftruncate(fd, counts_size) == 0 && map_counts(fd);
+    /* Allocated: a store into a page for which the disk has no room would end the program. */
+    bool is_mapped = posix_fallocate(fd, 0, counts_size) == 0 && map_counts(fd);
     close(fd);
+    if (!is_mapped)
+      unlink(path);
     snprintf(path, sizeof path, "%s.log", stem);
     int log = is_mapped ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     if (log < 0)
@@ -128,6 +132,7 @@ static void unlock_recording(void) {
 }
 
 bool kdl_recording_start(void) {
+  KDL_NOT_CANCELLED;
   const char *given = secure_getenv("KDL_TRACE_MODULES");
   lock_recording();
   bool is_new = !folder[0] && given && given[0] == '/' && strlen(given) < sizeof folder;
@@ -144,6 +149,7 @@ bool kdl_recording_start(void) {
 /* Lines                                                                                        */
 
 void kdl_record_lines(const char *lines, size_t size) {
+  KDL_NOT_CANCELLED;
   lock_recording();
   if (open_recording())
     append(lines, size);
@@ -177,6 +183,7 @@ uint64_t kdl_record_now(void) {
 
 const char *kdl_record_save(const void *data, size_t size, char *room, size_t room_size) {
   static atomic_uint saved;
+  KDL_NOT_CANCELLED;
   lock_recording();
   bool is_open = open_recording();
   int used = snprintf(room, room_size, "%s-%u.image", stem, atomic_fetch_add(&saved, 1));
@@ -203,6 +210,7 @@ static size_t hash_name(const char *name) {
 }
 
 kdl_launch_count *kdl_record_kernel(const char *name) {
+  KDL_NOT_CANCELLED;
   size_t mask = sizeof known / sizeof *known - 1, at = hash_name(name) & mask;
   lock_recording();
   while (known[at].name && strcmp(known[at].name, name) != 0)

@@ -119,6 +119,22 @@ static void run_normal(const char *cubin) {
   launch(&handles[20], "scale", load_module, &compiled);
 }
 
+/* A thread with a cancellation pending records a new kernel, in which files are opened. */
+static void *launch_cancelled(void *user) {
+  pthread_cancel(pthread_self());
+  get_kernel(&handles[0], user, "of_the_cancelled", 0);
+  launch(user, "of_the_cancelled", NULL, NULL);
+  return NULL;
+}
+
+static void run_cancelled(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, launch_cancelled, &handles[30]);
+  pthread_join(thread, NULL);
+  get_kernel(&handles[0], &handles[31], "later", 0);
+  launch(&handles[31], "later", NULL, NULL);
+}
+
 static void run_graph(void) {
   const void *arguments[] = {&handles[30], NULL};
   call(CUPTI_cuGraphLaunch, "cuGraphLaunch", arguments, 0, NULL, NULL, NULL);
@@ -201,6 +217,8 @@ static void run(const char *mode, const char *cubin) {
   run_normal(cubin);
   if (strcmp(mode, "threads") == 0)
     run_threads();
+  else if (strcmp(mode, "cancelled") == 0)
+    run_cancelled();
   else if (strcmp(mode, "graph") == 0)
     run_graph();
   else if (strcmp(mode, "kernels") == 0)

@@ -142,6 +142,28 @@ def test_fork(s):
            [{"axpy": 3, "scale": 1}, {"axpy": 1, "of_the_child": 1}])
 
 
+def test_cancelled(s):
+    """A thread that is cancelled holds no lock of the recording."""
+    _, (process,) = s.run("cancelled")
+    expect("launches of others", launches(process)["later"], 1)
+
+
+FULL_DISK = 'mount -t tmpfs -o size=16k tmpfs "$0" && mkdir "$0/t" && head -c 16384 /dev/zero > "$0/fill"; TMPDIR="$0/t" exec "$@"'
+
+
+def test_full_disk(s):
+    """A program runs as ever where its recording has no room."""
+    apart = ["unshare", "--map-root-user", "--mount"]
+    disk = os.path.join(s.work, "disk")
+    os.makedirs(disk)
+    if not shutil.which("unshare") or subprocess.run([*apart, "mount", "-t", "tmpfs", "tmpfs", disk], capture_output=True, check=False).returncode:
+        print("skipped: this process may not mount a tmpfs")
+        sys.exit(77)
+    ran = subprocess.run([*apart, "sh", "-c", FULL_DISK, disk, s.kdl, "trace", "-o", "none.json", "--", s.cuda, s.cubin, "normal"],
+                         cwd=s.work, env=s.environment, capture_output=True, text=True, errors="replace", check=False, timeout=100)
+    expect(f"exit code of the program ({ran.stderr})", ran.returncode, 0)
+
+
 def test_ends(s):
     """However a program ends, nothing is lost."""
     for mode, code in (("_exit", 3), ("abort", 134), ("kill", 137)):

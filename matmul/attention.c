@@ -36,6 +36,24 @@ static kdl_status find_kernels(kdl_library *lib, kdl_device *device, kdl_attenti
   return status;
 }
 
+/* Bulk copies have at most 256 lines; problems are counted in tiles of at least 64 rows. */
+static kdl_status check_tiles(const attention_tile *tiles) {
+  for (uint32_t i = 0; i < ATTENTION_HEADS; ++i) {
+    const attention_tile *tile = &tiles[i];
+    char message[256];
+    if (tile->rows >= 64 && tile->rows <= 256 && tile->keys && tile->keys <= 256 && tile->threads &&
+        tile->threads <= 1024 && tile->group_bytes)
+      continue;
+    snprintf(message, sizeof message,
+             "kdl_attention_gpu_find: found a microkernel's tile %u of %u queries by %u keys with "
+             "%u threads and %u bytes of group memory, expected 64 to 256 queries, 1 to 256 keys, "
+             "1 to 1024 threads and some bytes",
+             i, tile->rows, tile->keys, tile->threads, tile->group_bytes);
+    return kdl_error_set(KDL_BAD_FILE, message);
+  }
+  return KDL_OK;
+}
+
 kdl_status kdl_attention_gpu_find(kdl_library *lib, kdl_device *device,
                                   kdl_attention_gpu **out_attention) {
   kdl_device_info info = {.size = sizeof info};
@@ -52,6 +70,8 @@ kdl_status kdl_attention_gpu_find(kdl_library *lib, kdl_device *device,
   status = kdl_sym(lib, device, "kdl_gpu_attention_bf16_tiles", NULL, &tiles);
   if (status == KDL_OK)
     status = read_tiles(device, tiles, attention->tiles, sizeof attention->tiles);
+  if (status == KDL_OK)
+    status = check_tiles(attention->tiles);
   if (status == KDL_OK)
     status = find_kernels(lib, device, attention);
   attention->encode = find_tensor_map_encode();

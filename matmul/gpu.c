@@ -59,8 +59,18 @@ static kdl_status find_kernel(kdl_library *lib, kdl_device *device, kdl_matmul_t
   return kdl_sym(lib, device, name, NULL, out_kernel);
 }
 
+/* What plans divide by, and what they count by 32 bits: a stage has a line of each row and column.
+ */
+static int is_sound(const gpu_tile *tile) {
+  enum { line_bytes = 128, most_threads = 1024 };
+  return tile->rows && tile->columns && tile->depth && tile->depth <= line_bytes && tile->threads &&
+         tile->threads <= most_threads && tile->subgroups &&
+         tile->stage_bytes == line_bytes * ((uint64_t)tile->rows + tile->columns);
+}
+
 kdl_status gpu_leave_out_tiles(const gpu_machine *machine, gpu_tile *tiles) {
   enum { most_stages = 15 };
+  static const gpu_tile no_tile;
   kdl_status status = refuse("kdl_matmul_gpu_find: found a microkernel without a tile");
   int found = 0;
   for (uint32_t size = 0; size < GPU_SIZES; ++size) {
@@ -68,8 +78,17 @@ kdl_status gpu_leave_out_tiles(const gpu_machine *machine, gpu_tile *tiles) {
     const uint64_t bytes = (uint64_t)tile->stages * tile->stage_bytes + tile->other_bytes;
     const uint64_t most = machine->group_bytes - 1024;
     char message[320];
-    if (!tile->rows)
+    if (memcmp(tile, &no_tile, sizeof no_tile) == 0)
       continue;
+    if (tile->stages && !is_sound(tile)) {
+      snprintf(message, sizeof message,
+               "kdl_matmul_gpu_find: found a microkernel's tile %u of %u by %u by %u with %u "
+               "threads, %u subgroups and stages of %u bytes, expected none of these to be 0, at "
+               "most 1024 threads, and 128 bytes of a stage for each row and column",
+               size, tile->rows, tile->columns, tile->depth, tile->threads, tile->subgroups,
+               tile->stage_bytes);
+      return kdl_error_set(KDL_BAD_FILE, message);
+    }
     if (!tile->stages)
       snprintf(
           message, sizeof message,
@@ -270,6 +289,8 @@ kdl_status kdl_matmul_gpu_pack(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                                const kdl_matmul_matrix *b, void *packed, uint32_t n, uint32_t k) {
   if (!matmul || !queue || !b || !packed)
     return refuse("kdl_matmul_gpu_pack: found NULL, expected kernels, a queue, B and a buffer");
+  if (n > INT32_MAX || k > INT32_MAX)
+    return refuse("kdl_matmul_gpu_pack: found more than 2147483647 columns or steps of K");
   uint32_t pitch = packed_pitch(matmul, k);
   if (!n || !k)
     return KDL_OK;
@@ -301,7 +322,14 @@ static kdl_status check(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_probl
       (problem->scale != 1.0f || problem->bias || problem->activation))
     return refuse("kdl_matmul_gpu_run: found a scale, bias or activation with a result of s32, "
                   "expected a result of f32, bf16 or f16");
+  /* Kernels count by 32 bits, beyond the end of a matrix by a tile; bulk copies, by signed ones. */
+  if (problem->m > INT32_MAX || problem->n > INT32_MAX || problem->k > INT32_MAX)
+    return refuse("kdl_matmul_gpu_run: found more than 2147483647 rows, columns or steps of K");
   return KDL_OK;
+}
+
+static int is_empty(const kdl_matmul_gpu_problem *problem) {
+  return !problem->m || !problem->n || !problem->batch;
 }
 
 static uint32_t value_of(const kdl_matmul_gpu *matmul, kdl_matmul_result result) {
@@ -410,25 +438,27 @@ kdl_status kdl_matmul_gpu_plan_of(const kdl_matmul_gpu *matmul,
   kdl_status status = check(matmul, problem);
   if (status != KDL_OK)
     return status;
+  if (is_empty(problem)) {
+    *out_plan = (kdl_matmul_gpu_plan){0};
+    return KDL_OK;
+  }
   *out_plan = find_plan(matmul, problem)->plan;
   return out_plan->rows ? KDL_OK
-                        : refuse("kdl_matmul_gpu_run: found no tile of that size, or too small a "
-                                 "workspace for these parts of K");
+                        : refuse("kdl_matmul_gpu_run: found no tile of that size, more than "
+                                 "2147483647 tiles, or too small a workspace for these parts of K");
 }
 
 static int begins_early(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem,
                         const kdl_matmul_gpu_plan *plan) {
   const gpu_tile *tile = &matmul->tiles[plan->tile];
-  const uint64_t tiles = (uint64_t)((problem->m + tile->rows - 1) / tile->rows) *
-                         ((problem->n + tile->columns - 1) / tile->columns) * problem->batch;
-  return gpu_begins_early(&matmul->machine, tile, tiles, plan);
+  return gpu_begins_early(&matmul->machine, tile, gpu_tile_count(tile, problem), plan);
 }
 
 static kdl_status run_planned(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                               const kdl_matmul_gpu_problem *problem) {
   kdl_matmul_gpu_plan plan;
   kdl_status status = kdl_matmul_gpu_plan_of(matmul, problem, &plan);
-  if (status != KDL_OK || !problem->m || !problem->n || !problem->batch)
+  if (status != KDL_OK)
     return status;
   kdl_grid_constant_matmul args;
   uint32_t form;
@@ -461,9 +491,9 @@ static uint64_t forms_of(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_prob
 kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                               const kdl_matmul_gpu_problem *problem) {
   kdl_status status = check(matmul, problem);
-  if (status != KDL_OK)
+  if (status != KDL_OK || is_empty(problem))
     return status;
-  if (!is_tuned(matmul, problem) || !problem->m || !problem->n || !problem->batch)
+  if (!is_tuned(matmul, problem))
     return run_planned(matmul, queue, problem);
   const uint64_t numbers[] = {problem->m, problem->n, problem->k, problem->batch,
                               forms_of(matmul, problem)};

@@ -123,9 +123,16 @@ static int allows_cluster(const gpu_tile *tile, uint32_t cluster) {
 static int allows_division(const gpu_tile *tile, const kdl_matmul_gpu_problem *problem,
                            division d) {
   const uint64_t steps = divide_up(problem->k, tile->depth);
-  return allows_cluster(tile, d.cluster) && workspace_of(tile, d) <= problem->workspace.size &&
+  return work_of(d) <= INT32_MAX && allows_cluster(tile, d.cluster) &&
+         workspace_of(tile, d) <= problem->workspace.size &&
          (d.parts == d.cluster || (d.tiles - d.whole) * tile->subgroups <= GPU_COUNTER_BYTES / 4) &&
          (problem->parts || d.parts < 2 || steps >= 2 * (uint64_t)d.parts);
+}
+
+uint64_t gpu_tile_count(const gpu_tile *tile, const kdl_matmul_gpu_problem *problem) {
+  const uint64_t of_one = divide_up(problem->m, tile->rows) * divide_up(problem->n, tile->columns);
+  return of_one > INT32_MAX || of_one * problem->batch > INT32_MAX ? UINT64_MAX
+                                                                   : of_one * problem->batch;
 }
 
 uint32_t gpu_band(const gpu_machine *machine, const gpu_tile *tile, uint32_t m) {
@@ -215,8 +222,9 @@ kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
       continue;
     const uint64_t resident = resident_groups(machine, tile, tile->stages) * machine->units;
     division d = {.parts = 1, .cluster = 1};
-    d.tiles =
-        divide_up(problem->m, tile->rows) * divide_up(problem->n, tile->columns) * problem->batch;
+    d.tiles = gpu_tile_count(tile, problem);
+    if (d.tiles == UINT64_MAX)
+      continue;
     do {
       if ((problem->parts && problem->parts != d.parts) || !allows_division(tile, problem, d))
         continue;

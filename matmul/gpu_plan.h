@@ -20,12 +20,16 @@ static inline uint32_t gpu_group_bytes(const gpu_tile *tile, uint32_t stages) {
 }
 
 /* Clears the tiles that cannot be launched on the machine: a microkernel may be a user's. Fails
- * with what is wrong where none is left. */
+ * with what is wrong where none is left, and where a tile has numbers that none can have. */
 kdl_status gpu_leave_out_tiles(const gpu_machine *machine, gpu_tile *tiles);
 
 /* Tiles along M that are neighbours: about so many that tiles that are computed at one time make a
  * square, which reads the least. */
 uint32_t gpu_band(const gpu_machine *machine, const gpu_tile *tile, uint32_t m);
+
+/* Tiles of all results, which kernels count by 32 bits; UINT64_MAX where they are more than they
+ * can count. */
+uint64_t gpu_tile_count(const gpu_tile *tile, const kdl_matmul_gpu_problem *problem);
 
 /* Whether a launch is to begin while the one before it on the queue runs. */
 int gpu_begins_early(const gpu_machine *machine, const gpu_tile *tile, uint64_t tiles,
@@ -35,7 +39,8 @@ int gpu_begins_early(const gpu_machine *machine, const gpu_tile *tile, uint64_t 
 kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
                                          const kdl_matmul_gpu_choice *table, size_t count);
 
-/* The plan of the least cost of those that the problem allows; rows are 0 where there is none. */
+/* The plan of the least cost of those that the problem allows, which is not empty; rows are 0 where
+ * there is none. */
 kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,
                              const kdl_matmul_gpu_problem *problem);
 

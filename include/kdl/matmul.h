@@ -21,6 +21,10 @@
 #include <kdl/kdl.h>
 #include <kdl/matmul_division.h>
 
+#if __STDC_HOSTED__
+#include <sys/auxv.h>
+#endif
+
 /* The type of the result, then that of both operands. */
 typedef enum kdl_matmul_type {
   KDL_MATMUL_F32_BF16 = 0,
@@ -66,10 +70,11 @@ typedef struct kdl_matmul {
  * dimension. */
 enum { KDL_MATMUL_MAX_THREADS = 1 << 16 };
 
-/* Whether the environment variable KDL_MATMUL_WHOLE_K is set, to anything but 0. */
+/* Whether the environment variable KDL_MATMUL_WHOLE_K is set, to anything but 0. It counts as unset
+ * in a program that runs with more rights than its user (AT_SECURE). */
 static inline int kdl_matmul_whole_k_is_set(void) {
 #if __STDC_HOSTED__
-  const char *text = getenv("KDL_MATMUL_WHOLE_K");
+  const char *text = getauxval(AT_SECURE) ? NULL : getenv("KDL_MATMUL_WHOLE_K");
   return text && *text && !(text[0] == '0' && !text[1]);
 #else
   return 0;

@@ -43,8 +43,8 @@ typedef enum kdl_matmul_activation {
 /* C = activation(scale * A B + bias + residual). Matrices are addresses of the device, with strides
  * in elements; those of a batch follow each other at the distances given. */
 typedef struct kdl_matmul_gpu_problem {
-  size_t size; /* sizeof(kdl_matmul_gpu_problem) */
-  uint32_t m, n, k, batch;
+  size_t size;               /* sizeof(kdl_matmul_gpu_problem) */
+  uint32_t m, n, k, batch;   /* each below 2^31, as is the number of tiles; k = 0: A B is zeros */
   kdl_matmul_matrix a, b, c; /* m by k, k by n, m by n */
   int64_t a_batch, b_batch, c_batch;
   kdl_matmul_result result;
@@ -79,7 +79,7 @@ KDL_API kdl_status kdl_matmul_gpu_find(kdl_library *lib, kdl_device *device, kdl
                                        kdl_matmul_gpu **out_matmul);
 KDL_API void kdl_matmul_gpu_free(kdl_matmul_gpu *matmul);
 
-/* Enqueues one launch. */
+/* Enqueues one launch; none where m, n or batch is 0. */
 KDL_API kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                                       const kdl_matmul_gpu_problem *problem);
 
@@ -113,8 +113,8 @@ typedef struct kdl_matmul_gpu_plan {
   uint32_t whole;         /* tiles before the first one that has parts */
   uint32_t cluster;       /* groups of a cluster: their parts are added up in it */
   uint32_t stages;        /* of the ring in group memory */
-  uint32_t groups;
-  uint64_t workspace; /* bytes */
+  uint32_t groups;        /* 0: nothing is launched */
+  uint64_t workspace;     /* bytes */
 } kdl_matmul_gpu_plan;
 KDL_API kdl_status kdl_matmul_gpu_plan_of(const kdl_matmul_gpu *matmul,
                                           const kdl_matmul_gpu_problem *problem,

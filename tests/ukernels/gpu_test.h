@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void must(kdl_status status, const char *what) {
+static inline void must(kdl_status status, const char *what) {
   if (status == KDL_OK)
     return;
   printf("FAILED %s: %s\n", what, kdl_error_message());
@@ -17,24 +17,24 @@ static void must(kdl_status status, const char *what) {
 }
 
 static uint32_t seed = 1;
-static uint32_t next_random(void) {
+static inline uint32_t next_random(void) {
   seed ^= seed << 13;
   seed ^= seed >> 17;
   seed ^= seed << 5;
   return seed;
 }
 
-static uint32_t bits_of(float value) {
+static inline uint32_t bits_of(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
-static float float_of(uint32_t bits) {
+static inline float float_of(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
-static uint16_t bf16_of(float value) {
+static inline uint16_t bf16_of(float value) {
   uint32_t bits = bits_of(value);
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }

@@ -37,6 +37,33 @@ static void slots_are_bound_by_the_first_launch(void **state) {
   free_rows(&lib);
 }
 
+/* Every byte before the images' own, and every length: a launch succeeds or says why it does not.
+ */
+static void damaged_libraries_are_refused_or_run(void **state) {
+  (void)state;
+  host_library lib = make_library(mark_rows, 1);
+  uint32_t n = items, *out = calloc(items, sizeof *out);
+  const kdl_launch_desc desc = shape(4, 256);
+  const size_t headers = 160;
+  for (size_t i = 0; i < headers + 64; ++i) {
+    const size_t size = i < headers ? lib.size : (i - headers) * lib.size / 64;
+    char *damaged = malloc(size ? size : 1);
+    program mark;
+    memcpy(damaged, lib.data, size);
+    if (i < headers)
+      damaged[i] = (char)~damaged[i];
+    make_program(&mark, damaged, size, "mark", KDL_MLIR_FALLBACK_HOST);
+    out[999] = 0;
+    launch(&mark, NULL, &desc, KDL_ARGS(&out, &n));
+    assert_true(out[999] == 1000999 || *last_error);
+    last_error[0] = '\0';
+    kdl_mlir_unregister(&mark.library);
+    free(damaged);
+  }
+  free(out);
+  free_rows(&lib);
+}
+
 static void launches_of_nothing_do_nothing(void **state) {
   (void)state;
   host_library lib = make_library(mark_rows, 1);
@@ -239,9 +266,10 @@ static void the_environment_chooses_first(void **state) {
 }
 
 static const struct CMUnitTest host_tests[] = {
-    TEST(slots_are_bound_by_the_first_launch), TEST(launches_of_nothing_do_nothing),
-    TEST(launches_that_fail_tell_why),         TEST(other_versions_are_refused),
-    TEST(contractions_that_fail_tell_why),     TEST(devices_cannot_be_changed_in_use),
+    TEST(slots_are_bound_by_the_first_launch),  TEST(launches_of_nothing_do_nothing),
+    TEST(damaged_libraries_are_refused_or_run), TEST(launches_that_fail_tell_why),
+    TEST(other_versions_are_refused),           TEST(contractions_that_fail_tell_why),
+    TEST(devices_cannot_be_changed_in_use),
 };
 static const struct CMUnitTest thread_tests[] = {
     TEST(loops_keep_to_the_limit_of_the_caller),

@@ -98,6 +98,34 @@ static void *allocate_packed(kdl_matmul_type type, uint32_t n, uint32_t k) {
   return data;
 }
 
+/* What a product packs b into stays for the next one, since memory that is new costs a fault for
+ * each page, as long as the packing itself. The GIL guards it; products that run at the same time
+ * as another allocate their own. */
+static const size_t scratch_most = (size_t)256 << 20;
+static void *scratch_kept;
+static size_t scratch_size;
+
+static void *scratch_acquire(kdl_matmul_type type, uint32_t n, uint32_t k, size_t *out_size) {
+  size_t size = kdl_matmul_packed_size_call(type, n, k);
+  void *kept = scratch_kept;
+  *out_size = scratch_size;
+  scratch_kept = NULL;
+  if (kept && size && size <= *out_size)
+    return kept;
+  free(kept);
+  *out_size = size;
+  return allocate_packed(type, n, k);
+}
+
+static void scratch_release(void *scratch, size_t size) {
+  if (scratch_kept || size > scratch_most) {
+    free(scratch);
+    return;
+  }
+  scratch_kept = scratch;
+  scratch_size = size;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Multiplying                                                                                  */
 
@@ -178,11 +206,12 @@ static bool run_matmul(const py_matmul *self, const operand *a, PyObject *right,
   if (packed) {
     status = run_packed(self, a, packed, c);
   } else {
-    void *scratch = allocate_packed(self->matmul.type, n, k);
+    size_t size;
+    void *scratch = scratch_acquire(self->matmul.type, n, k, &size);
     if (!scratch)
       return false;
     status = run_plain(self, a, b, scratch, c);
-    free(scratch);
+    scratch_release(scratch, size);
   }
   if (status != KDL_OK)
     py_raise_for(status, "matmul");

@@ -114,16 +114,18 @@ def _at_once(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) 
     packed = type(b) is PackedMatrix
     if type(a) is not np.ndarray or a.ndim != 2 or a.shape[1] == 0 or not a.dtype.isnative:
         return None
-    name = LETTERS.get(a.dtype.char)
-    if name is None and a.dtype.char == "H" and (b._name if packed else bits) == "bfloat16":
-        name = "bfloat16"
-    if name is None:
+    if not packed and (type(b) is not np.ndarray or b.ndim != 2 or b.dtype != a.dtype):
         return None
-    if packed:
-        right, columns, fits = b._packed, b._packed.shape[1], b._name == name
-    else:
-        right, columns, fits = b, b.shape[-1] if type(b) is np.ndarray and b.ndim == 2 else 0, getattr(b, "dtype", None) == a.dtype
-    if not fits or columns == 0:
+    name = LETTERS.get(a.dtype.char)
+    if name is None and a.dtype.type.__name__ == "bfloat16":
+        name, a, b = "bfloat16", a.view(np.uint16), b if packed else b.view(np.uint16)
+    elif name is None and a.dtype.char == "H" and (b._name if packed else bits) == "bfloat16":
+        name = "bfloat16"
+    if name is None or packed and b._name != name:
+        return None
+    right = b._packed if packed else b
+    columns = right.shape[1]
+    if columns == 0:
         return None
     if out is None:
         out = np.empty((a.shape[0], columns), TYPES[name][1])
@@ -156,6 +158,15 @@ def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads:
     return result if result is not None else _at_length(np, a, b, out, bits, count)
 
 
+def _place(np: Any, out: Any, shape: tuple[int, int], operands: list[Any]) -> Any:
+    """`out` as a matrix that the kernels can write; None if there is none: its strides are those of no matrix, or it overlaps an operand."""
+    if out is None or any(np.may_share_memory(out, operand) for operand in operands):
+        return None
+    matrix = out.reshape(shape)
+    written = np.may_share_memory(matrix, out) and not any(stride % matrix.itemsize for stride in matrix.strides)
+    return matrix if written else None
+
+
 def _at_length(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) -> Any:
     a = _array(np, a)
     packed = b if isinstance(b, PackedMatrix) else None
@@ -172,10 +183,16 @@ def _at_length(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int
         raise ValueError(f"matmul: a has {a.shape[-1]} columns, b has {k} rows")
     rows, shape = math.prod(a.shape[:-1]), a.shape[:-1] + b.shape[1:]
     _check_out(np, out, TYPES[name][1], shape)
-    made = np.zeros((rows, n), TYPES[name][1])
+    left = _plain(np, a.reshape(rows, k), name)
     right = packed._packed if packed else _plain(np, b.reshape(k, n), name)
-    _kernels(name, threads).run(_plain(np, a.reshape(rows, k), name), right, made)
-    if out is not None:
+    made = _place(np, out, (rows, n), [left] if packed else [left, right])
+    if made is None:
+        made = np.empty((rows, n), TYPES[name][1])
+    if k == 0:
+        made[...] = 0
+    _kernels(name, threads).run(left, right, made)
+    if out is None:
+        return made.reshape(shape) if shape else made[0, 0]
+    if not np.may_share_memory(made, out):
         out[...] = made.reshape(shape)
-        return out
-    return made.reshape(shape) if shape else made[0, 0]
+    return out

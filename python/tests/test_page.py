@@ -66,10 +66,10 @@ def test_opening_and_launching(run):
 def test_matrices(run):
     a, b = np.ones((3, 4), np.float32), np.ones((4, 2), np.float32)
     try:
-        names = run("Matrices", a=a, b=b, x=a)
+        names = run("Matrices", a=a, b=b, c=np.empty((3, 2), np.float32))
     except kdl.Error as error:
         pytest.skip(str(error))
-    assert names["y"].tolist() == [[4, 4]] * 3
+    assert names["y"].tolist() == names["c"].tolist() == [[4, 4]] * 3
 
 
 def test_operators_of_pytorch(run, library):

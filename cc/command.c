@@ -4,6 +4,7 @@
 
 const cli_command cli_command_cc = {
     .name = "cc",
+    .group = CLI_BUILD,
     .usage = "kdl cc FILE --targets=T,T -o OUT [--variant=KEYS:FILE]... [--field=FIELD=VALUE]... "
              "[-x LANG] [-OLEVEL] "
              "[-DNAME=V] [-IDIR] [-WNAME] [--flag=FLAG]... [-MD|-MMD] [-MF FILE] [-MT TARGET] "

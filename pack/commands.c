@@ -4,6 +4,7 @@
 
 const cli_command cli_command_merge = {
     .name = "merge",
+    .group = CLI_BUILD,
     .usage = "kdl merge -o OUT [--format=VERSION] FILE...\n"
              "kdl merge -o OUT [--partial] DIR|MANIFEST [PART...]",
     .summary = "merge files into one OffloadBinary, or the parts of a split file",
@@ -30,6 +31,7 @@ const cli_command cli_command_merge = {
 
 const cli_command cli_command_thin = {
     .name = "thin",
+    .group = CLI_SHIP,
     .usage = "kdl thin FILE [--for=DEVICE,...]... [--keep=SELECT]... [--strip-to=SELECT]... "
              "[--only=LIST] [--keep-ptx] [--compress] [--sparse] (-o OUT | --in-place | --dry-run) "
              "[--format=VERSION] [--verbose] [--json]",
@@ -85,6 +87,7 @@ const cli_command cli_command_thin = {
 
 const cli_command cli_command_split = {
     .name = "split",
+    .group = CLI_SHIP,
     .usage = "kdl split FILE (-o DIR | --dry-run) [--json]",
     .summary = "split a file into a host part and one bundle per architecture",
     .details =
@@ -106,6 +109,7 @@ const cli_command cli_command_split = {
 
 const cli_command cli_command_push = {
     .name = "push",
+    .group = CLI_SHIP,
     .usage = "kdl push FILE REF [--plain-http]",
     .summary = "store a bundle in a registry or an OCI folder, one layer per image",
     .details =
@@ -124,6 +128,7 @@ const cli_command cli_command_push = {
 
 const cli_command cli_command_pull = {
     .name = "pull",
+    .group = CLI_SHIP,
     .usage = "kdl pull REF [-o OUT] [--for=DEVICE,...] [--dry-run] [--plain-http] [--verbose]",
     .summary = "fetch a bundle, or only the images that devices select",
     .details =
@@ -150,11 +155,12 @@ const cli_command cli_command_pull = {
 
 const cli_command cli_command_check = {
     .name = "check",
-    .usage =
-        "kdl check PATH... [--device=DEVICE]... [--only=LIST] [--strict] [--verbose] [--kernels] "
-        "[--demangle] [--json] [-o FILE]\n"
-        "kdl check --process=PID [OPTION...]\n"
-        "kdl check [OPTION...] -- PROGRAM [ARG...]",
+    .group = CLI_ASK,
+    .usage = "kdl check PATH... [--device=DEVICE]... [--only=LIST] [--allow-partly] [--verbose] "
+             "[--kernels] "
+             "[--demangle] [--json] [-o FILE]\n"
+             "kdl check --process=PID [OPTION...]\n"
+             "kdl check [OPTION...] -- PROGRAM [ARG...]",
     .summary = "report which libraries below some paths run on a device, and why not",
     .details =
         "PATH is a file, a folder or an archive (a wheel, zip, tar). Each package with device "
@@ -177,8 +183,8 @@ const cli_command cli_command_check = {
             {"only", 0, CLI_ONCE, "LIST",
              "check only the kernels that are named in this file, one name per line, as 'kdl trace "
              "--launched' writes it"},
-            {"strict", 0, CLI_FLAG, NULL,
-             "also count kernels that do not run in libraries that are built for the device"},
+            {"allow-partly", 0, CLI_FLAG, NULL,
+             "exit with 0 also where a library runs only in part"},
             {"verbose", 'v', CLI_FLAG, NULL, "list the libraries, and why they do not run"},
             {"kernels", 'k', CLI_FLAG, NULL, "the same, with every kernel that does not run"},
             {"demangle", 'C', CLI_FLAG, NULL, "demangle C++ names"},
@@ -193,6 +199,7 @@ const cli_command cli_command_check = {
 
 const cli_command cli_command_diff = {
     .name = "diff",
+    .group = CLI_READ,
     .usage = "kdl diff OLD NEW [--device=DEVICE]... [--fail-on=CHANGE,...] [--budget=FILE] "
              "[--long] [--demangle] [--json | --markdown] [-o FILE]",
     .summary = "compare the kernels of two files, packages or folders",

@@ -3,6 +3,8 @@
  * each peer takes. */
 #include "bench.h"
 
+#include "tools/common/text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -80,8 +82,8 @@ static void print_summary(const bench_results *results, const char *table, const
     }
   }
   if (count)
-    printf("%s: geometric mean %.3f, least %.3f at %.*s\n", who, exp(logarithms / (double)count),
-           least, (int)strcspn(where, "/"), where);
+    cli_text_printf(stdout, "%s: geometric mean %.3f, least %.3f at %.*s\n", who,
+                    exp(logarithms / (double)count), least, (int)strcspn(where, "/"), where);
 }
 
 static peer_list peers_of(const bench_results *results, const cli_bench_ratios *form,

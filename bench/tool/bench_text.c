@@ -49,19 +49,21 @@ static void print_machine(const bench_results *results) {
   char timer[32], step[32];
   cli_bench_format_time(machine->timer_ns, timer, sizeof timer);
   cli_bench_format_time(machine->step_ns, step, sizeof step);
-  printf("kdl bench %s, libkdl %s, %s UTC\n", results->suite, kdl_version(), machine->date);
+  cli_text_printf(stdout, "kdl bench %s, libkdl %s, %s UTC\n", results->suite, kdl_version(),
+                  machine->date);
   for (size_t i = 0; i < results->note_count; ++i) {
     if (strcmp(results->notes[i].key, "spec") != 0) /* for programs */
-      printf("%-9s %s\n", results->notes[i].key, results->notes[i].text);
+      cli_text_printf(stdout, "%-9s %s\n", results->notes[i].key, results->notes[i].text);
   }
-  printf("%-9s %s%s, %u CPU%s, %s\n", "machine", *machine->cpu ? machine->cpu : "unknown CPU",
-         machine->is_virtual ? " (virtual)" : "", machine->cpus, machine->cpus == 1 ? "" : "s",
-         machine->kernel);
+  cli_text_printf(stdout, "%-9s %s%s, %u CPU%s, %s\n", "machine",
+                  *machine->cpu ? machine->cpu : "unknown CPU",
+                  machine->is_virtual ? " (virtual)" : "", machine->cpus,
+                  machine->cpus == 1 ? "" : "s", machine->kernel);
   printf("%-9s ", "quiet");
   if (machine->pinned >= 0)
     printf("warm parts pinned to CPU %d; ", machine->pinned);
   if (*machine->governor)
-    printf("governor %s; ", machine->governor);
+    cli_text_printf(stdout, "governor %s; ", machine->governor);
   if (machine->mhz > 0)
     printf("%.0f MHz; ", machine->mhz);
   printf("load %.2f; equal work varies by %.1f%% (p95 over median)", machine->load,
@@ -284,7 +286,8 @@ kdl_status cli_bench_print(const bench_results *results) {
   kdl_status status = KDL_OK;
   print_machine(results);
   for (size_t i = 0; i < results->skip_count; ++i)
-    printf("%-9s %s: %s\n", "left out", results->skips[i].what, results->skips[i].why);
+    cli_text_printf(stdout, "%-9s %s: %s\n", "left out", results->skips[i].what,
+                    results->skips[i].why);
   if (results->interrupted)
     printf("%-9s this is what was measured until then\n", "interrupted");
   if (strcmp(results->suite, "matmul") == 0)

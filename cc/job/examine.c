@@ -62,7 +62,7 @@ static bool is_provided(kdl_string name, const cc_target *target) {
   if (kdl_text_is(name, target->family == CC_HOST ? "kdl_cc_barrier" : "kdl_local_dynamic"))
     return true;
   if (target->family == CC_OPENCL)
-    return kdl_text_starts(name, "_Z");
+    return kdl_text_starts(name, "_Z") || kdl_text_is(name, "printf");
   if (target->family == CC_PORTABLE)
     return kdl_text_starts(name, "kdl_p1_") || KDL_TEXT_AMONG(name, memory);
   if (target->family == CC_SPIRV)

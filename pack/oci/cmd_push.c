@@ -14,6 +14,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,9 +153,9 @@ static kdl_status push_to_reference(const cli_args *args, const oci_reference *t
                                 push.size);
   if (status == KDL_OK) {
     if (to->folder)
-      printf("oci:%s@%s\n", to->folder, push.digest);
+      cli_text_printf(stdout, "oci:%s@%s\n", to->folder, push.digest);
     else
-      printf("%s/%s@%s\n", to->host, to->name, push.digest);
+      cli_text_printf(stdout, "%s/%s@%s\n", to->host, to->name, push.digest);
     status = cli_output_flush();
   }
   oci_manifest_free(&push.manifest);

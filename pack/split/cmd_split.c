@@ -15,6 +15,7 @@
 #include "tools/common/output.h"
 #include "tools/common/report.h"
 #include "tools/common/temp_folder.h"
+#include "tools/common/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -245,10 +246,11 @@ static kdl_status print_split_summary(const split_state *work, bool as_json) {
     cut += work->plan.units[i].size;
   for (size_t i = 0; i < work->plan.part_count; ++i) {
     const split_part *part = &work->plan.parts[i];
-    printf("%s: %zu image%s, %" PRIu64 " bytes\n", part->file, part->images,
-           part->images == 1 ? "" : "s", part->bytes);
+    cli_text_printf(stdout, "%s: %zu image%s, %" PRIu64 " bytes\n", part->file, part->images,
+                    part->images == 1 ? "" : "s", part->bytes);
   }
-  printf("%s: %" PRIu64 " bytes of the host\n", work->file, work->bytes.size - cut);
+  cli_text_printf(stdout, "%s: %" PRIu64 " bytes of the host\n", work->file,
+                  work->bytes.size - cut);
   size_t together = work->plan.packed - work->plan.copy_count;
   if (together)
     cli_note("%zu images are compressed together with others: they stay together", together);

@@ -4,6 +4,7 @@
 #include "pack/thin/command.h"
 #include "pack/thin/file_kinds.h"
 #include "support/base/error.h"
+#include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
 
@@ -110,9 +111,13 @@ static kdl_status thin_command_input(const cli_args *args) {
   KDL_TRY(output_path_in_folder(args, output, &in_folder));
   cli_kernel_list list = {.count = 0};
   const char *only = cli_args_value(args, "only");
-  kdl_status status = only ? cli_kernel_list_read(only, &list) : KDL_OK;
+  const char *path = in_folder ? in_folder : output;
+  bool is_new = path && !cli_args_has(args, "in-place");
+  kdl_status status = is_new ? cli_output_check(path) : KDL_OK;
+  if (status == KDL_OK && only)
+    status = cli_kernel_list_read(only, &list);
   if (status == KDL_OK)
-    status = thin_retry_if_replaced(args, only ? &list : NULL, in_folder ? in_folder : output);
+    status = thin_retry_if_replaced(args, only ? &list : NULL, path);
   if (status == KDL_OK && only)
     cli_kernel_list_warn(&list, "no image that stays", cli_args_has(args, "verbose"));
   cli_kernel_list_free(&list);

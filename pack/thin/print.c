@@ -5,6 +5,7 @@
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -142,11 +143,12 @@ static kdl_status print_thin_text(const thin_input *input, const thin_selection 
   for (size_t i = 0; i < selection->count; ++i)
     removed += report->is_removed[i];
   if (!report->is_changed) {
-    printf("%s: %s, nothing to take out\n", input->name, format_size(report->old_size, before));
+    cli_text_printf(stdout, "%s: %s, nothing to take out\n", input->name,
+                    format_size(report->old_size, before));
   } else {
-    printf("%s: %s -> %s, %zu images go, %zu stay\n", input->name,
-           format_size(report->old_size, before), format_size(report->new_size, after), removed,
-           selection->count - removed);
+    cli_text_printf(stdout, "%s: %s -> %s, %zu images go, %zu stay\n", input->name,
+                    format_size(report->old_size, before), format_size(report->new_size, after),
+                    removed, selection->count - removed);
     printf("  %zu containers: %zu moved, %zu must stay where they are; %zu mappings more\n",
            report->containers, report->moved, report->unmoved, report->mappings);
   }

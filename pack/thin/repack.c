@@ -14,6 +14,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
+#include "tools/common/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static kdl_status print_counts(const repack_state *work) {
     all += image.parent == KDL_NO_PARENT;
     kept += image.parent == KDL_NO_PARENT && work->chosen[i];
   }
-  printf("%s: %zu images go, %zu stay\n", work->input->name, all - kept, kept);
+  cli_text_printf(stdout, "%s: %zu images go, %zu stay\n", work->input->name, all - kept, kept);
   return cli_output_flush();
 }
 

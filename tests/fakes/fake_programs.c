@@ -2,6 +2,8 @@
 /* What kernels of known names do on a fake device, which is the host. */
 #include "fake_objects.h"
 
+#include <stdlib.h>
+
 /* One launch: pointers to the values of the parameters, and how many elements it covers. */
 typedef struct {
   const void *const *values;
@@ -124,7 +126,27 @@ static bool run_condition(const call *at) {
   return condition && number;
 }
 
+/* (unsigned *out): the numbers of the setting `tiles`, and zeros behind them */
+static bool run_tiles(const call *at, uint64_t count) {
+  uint32_t *out = pointer(at, 0, count);
+  const char *numbers = fake_setting("tiles");
+  for (uint64_t i = 0; out && i < count; ++i) {
+    char *end = NULL;
+    out[i] = numbers ? (uint32_t)strtoul(numbers, &end, 0) : 0;
+    numbers = end && *end == ',' ? end + 1 : NULL;
+  }
+  return out;
+}
+static bool run_matmul_tiles(const call *at) {
+  return run_tiles(at, 54);
+}
+static bool run_attention_tiles(const call *at) {
+  return run_tiles(at, 8);
+}
+
 static const fake_program programs[] = {
+    {"kdl_gpu_matmul_f32_bf16_tiles", {8, 0}, run_matmul_tiles},
+    {"kdl_gpu_attention_bf16_tiles", {8, 0}, run_attention_tiles},
     {"kdl_set_condition", {8, 8, 0}, run_condition},
     {"empty", {0}, run_empty},
     {"saxpy", {4, 8, 8, 4, 0}, run_saxpy},

@@ -24,7 +24,7 @@ offers() {
 }
 
 offers 'kdl --' '--help --version'
-offers 'kdl ex' 'extract explain'
+offers 'kdl ex' 'explain extract'
 offers 'kdl help ver' 'verify'
 offers 'kdl ls --j' '--json'
 offers 'kdl ls cons' 'consumer.c'

@@ -4,6 +4,7 @@
 
 const cli_command cli_command_bench = {
     .name = "bench",
+    .group = CLI_RUN,
     .usage =
         "kdl bench layers|cold|launch [FILE KERNEL] [--device=DEVICE] [--peers=PEER,...] "
         "[--cold=N] [--warm=N] [--grid=N] [--block=N] [--arg=ARG]... [--pin=CPU|none]\n"

@@ -6,8 +6,20 @@
 #include "support/base/string_list.h"
 #include "tools/common/options.h"
 
+/* What people want from a command: a heading of `kdl --help` each, in this order. */
+typedef enum cli_group {
+  CLI_ASK,
+  CLI_READ,
+  CLI_BUILD,
+  CLI_SHIP,
+  CLI_MACHINE,
+  CLI_RUN,
+  CLI_GROUPS,
+} cli_group;
+
 typedef struct cli_command {
   const char *name;
+  cli_group group;
   const char *usage;   /* the text after "usage: "; a line per form */
   const char *summary; /* one line, for `kdl --help` */
   const char *details; /* for `kdl NAME --help`, a line per paragraph; may be NULL */

@@ -4,9 +4,11 @@
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/string_list.h"
+#include "support/base/text.h"
 #include "tools/common/command.h"
 #include "tools/common/memory.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,26 +174,15 @@ char *cli_args_line(const cli_args *args) {
 /* ------------------------------------------------------------------------------------------ */
 /* Help                                                                                         */
 
-enum { help_width = 80, help_indent = 24, usage_indent = sizeof "usage: " - 1 };
+enum { help_indent = 24, usage_indent = sizeof "usage: " - 1 };
 
-/* In lines of at most help_width columns; the first starts at column `at`. */
-static void print_wrapped(const char *text, size_t length, size_t at, size_t indent) {
-  const char *end = text + length;
-  for (bool is_first = true; text < end; is_first = false) {
-    size_t word = strcspn(text, " \n");
-    if (!is_first && at + 1 + word > help_width) {
-      printf("\n%*s", (int)indent, "");
-      at = indent;
-    } else if (!is_first) {
-      putchar(' ');
-      ++at;
-    }
-    printf("%.*s", (int)word, text);
-    at += word;
-    text += word;
-    text += strspn(text, " ");
-  }
-  putchar('\n');
+void cli_help_wrap(FILE *file, kdl_string words, size_t at, size_t indent) {
+  size_t width = cli_terminal_width();
+  cli_text_wrap(file, words, at, indent, width ? width : 80);
+}
+
+static kdl_string first_line(const char *text) {
+  return (kdl_string){text, strcspn(text, "\n")};
 }
 
 const char *cli_option_dashes(const cli_option *option) {
@@ -207,7 +198,7 @@ static void print_option(const cli_option *option) {
   printf("%-*s", help_indent, left);
   if (strlen(left) >= help_indent)
     printf("\n%*s", help_indent, "");
-  print_wrapped(option->help, strlen(option->help), help_indent, help_indent);
+  cli_help_wrap(stdout, kdl_text_of(option->help), help_indent, help_indent);
 }
 
 static const char *next_usage_line(const char *line) {
@@ -218,7 +209,7 @@ static const char *next_usage_line(const char *line) {
 void cli_command_print_usage(const cli_command *command) {
   for (const char *form = command->usage; *form; form = next_usage_line(form)) {
     printf("%-*s", usage_indent, form == command->usage ? "usage:" : "");
-    print_wrapped(form, strcspn(form, "\n"), usage_indent, usage_indent + 4);
+    cli_help_wrap(stdout, first_line(form), usage_indent, usage_indent + 4);
   }
 }
 
@@ -235,11 +226,11 @@ void cli_command_print_options(const cli_command *command) {
 void cli_command_help(const cli_command *command) {
   cli_command_print_usage(command);
   putchar('\n');
-  print_wrapped(command->summary, strlen(command->summary), 0, 0);
+  cli_help_wrap(stdout, kdl_text_of(command->summary), 0, 0);
   putchar('\n');
   cli_command_print_options(command);
   for (const char *part = command->details; part && *part; part = next_usage_line(part)) {
     putchar('\n');
-    print_wrapped(part, strcspn(part, "\n"), 0, 0);
+    cli_help_wrap(stdout, first_line(part), 0, 0);
   }
 }

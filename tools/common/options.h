@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef enum cli_arity {
   CLI_FLAG, /* no value */
@@ -61,6 +62,10 @@ char *cli_args_line(const cli_args *args);
 
 /* "--", or "-" for options named like a compiler's: --json, -MD. */
 const char *cli_option_dashes(const cli_option *option);
+
+/* Writes words as help has them: in lines that the terminal can show, of 80 columns elsewhere. The
+ * first word is at column `at`. */
+void cli_help_wrap(FILE *file, kdl_string words, size_t at, size_t indent);
 
 /* The output of `kdl NAME --help`, and parts of it. */
 void cli_command_help(const struct cli_command *command);

@@ -120,8 +120,11 @@ kdl_status cli_output_save_by(const char *path, kdl_status (*write)(void *user, 
 
 kdl_status cli_output_check(const char *path) {
   struct stat info;
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+  bool exists = stat(path, &info) == 0;
+  if (exists && S_ISDIR(info.st_mode))
     return kdl_fail(KDL_IO, "%s: cannot write: found a directory, expected a file", path);
+  if (strcmp(path, "-") == 0 || (exists && !S_ISREG(info.st_mode)))
+    return KDL_OK; /* written directly */
   const char *slash = strrchr(path, '/');
   size_t length = slash ? (size_t)(slash - path) + 1 : 0;
   char *folder = length ? xstrndup(path, length) : xstrdup(".");

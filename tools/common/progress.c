@@ -12,15 +12,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { first_ms = 1000, step_ms = 100, narrowest = 20, widest_bar = 40 };
+enum { first_ms = 1000, step_ms = 100, beat_ms = 500, narrowest = 20, widest_bar = 40 };
 
 static struct {
   const char *what; /* NULL: nothing is shown */
   int fd;
-  uint64_t next_ms;
+  uint64_t began_ms, next_ms;
+  double share;
+  char detail[160];
   bool is_drawn;
+  bool has_thread;
+  pthread_t thread;
 } shown;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 
 static uint64_t now_ms(void) {
   struct timespec now;
@@ -39,8 +44,9 @@ static void make_bar(char *to, size_t room, double share) {
   memcpy(to + 1 + room, "] ", 3);
 }
 
-static void draw(double share, const char *detail) {
+static void draw(uint64_t now) {
   struct winsize size;
+  double share = shown.share;
   char text[256], bar[widest_bar + 4] = "", part[16] = "";
   bool has_size = ioctl(shown.fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   size_t width = has_size ? size.ws_col : 80;
@@ -53,10 +59,37 @@ static void draw(double share, const char *detail) {
     if (room >= 8)
       make_bar(bar, room < widest_bar ? room : (size_t)widest_bar, share);
   }
-  snprintf(text, sizeof text, "%s %s%s%s", shown.what, part, bar, detail);
+  snprintf(text, sizeof text, "%s %s%s%s%s%d s", shown.what, part, bar, shown.detail,
+           *shown.detail ? ", " : "", (int)((now - shown.began_ms) / 1000));
   text[width - 1 < sizeof text - 1 ? width - 1 : sizeof text - 1] = '\0';
   dprintf(shown.fd, "\r%s\033[K", text);
   shown.is_drawn = true;
+}
+
+static void draw_if_due(void) {
+  uint64_t now = now_ms();
+  if (now < shown.next_ms)
+    return;
+  draw(now);
+  shown.next_ms = now + step_ms;
+}
+
+/* Draws the line in the middle of long steps too, such as the compression of a large member. */
+static void *beat(void *unused) {
+  (void)unused;
+  pthread_mutex_lock(&lock);
+  while (shown.what) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    uint64_t nanoseconds = (uint64_t)until.tv_nsec + (uint64_t)beat_ms * 1000000;
+    until.tv_sec += (time_t)(nanoseconds / 1000000000);
+    until.tv_nsec = (long)(nanoseconds % 1000000000);
+    bool is_due = pthread_cond_timedwait(&ended, &lock, &until) != 0;
+    if (is_due && shown.what)
+      draw_if_due();
+  }
+  pthread_mutex_unlock(&lock);
+  return NULL;
 }
 
 void cli_progress_begin(const char *what, int fd) {
@@ -66,35 +99,48 @@ void cli_progress_begin(const char *what, int fd) {
   pthread_mutex_lock(&lock);
   shown.what = what;
   shown.fd = fd;
-  shown.next_ms = now_ms() + first_ms;
+  shown.began_ms = now_ms();
+  shown.next_ms = shown.began_ms + first_ms;
+  shown.share = -1;
+  *shown.detail = '\0';
+  /* Without the thread, steps alone draw. */
+  shown.has_thread = pthread_create(&shown.thread, NULL, beat, NULL) == 0;
   pthread_mutex_unlock(&lock);
 }
 
 void cli_progress_step(double share, const char *format, ...) {
-  char detail[160];
   va_list args;
   pthread_mutex_lock(&lock);
-  if (shown.what && now_ms() >= shown.next_ms) {
+  if (shown.what) {
+    shown.share = share;
     va_start(args, format);
-    vsnprintf(detail, sizeof detail, format, args);
+    vsnprintf(shown.detail, sizeof shown.detail, format, args);
     va_end(args);
-    draw(share, detail);
-    shown.next_ms = now_ms() + step_ms;
+    draw_if_due();
   }
   pthread_mutex_unlock(&lock);
 }
 
-void cli_progress_clear(void) {
-  pthread_mutex_lock(&lock);
+static void clear_line(void) {
   if (shown.is_drawn)
     dprintf(shown.fd, "\r\033[K");
   shown.is_drawn = false;
+}
+
+void cli_progress_clear(void) {
+  pthread_mutex_lock(&lock);
+  clear_line();
   pthread_mutex_unlock(&lock);
 }
 
 void cli_progress_end(void) {
-  cli_progress_clear();
   pthread_mutex_lock(&lock);
+  clear_line();
   shown.what = NULL;
+  bool has_thread = shown.has_thread;
+  shown.has_thread = false;
+  pthread_cond_signal(&ended);
   pthread_mutex_unlock(&lock);
+  if (has_thread)
+    pthread_join(shown.thread, NULL);
 }

@@ -60,6 +60,29 @@ void cli_text_print(kdl_string text, const char *end) {
   fputs(end, stdout);
 }
 
+void cli_text_printf(FILE *file, const char *format, ...) {
+  const size_t begin = strspn(format, "\n");
+  size_t after = strlen(format), end = 0;
+  char room[PATH_MAX + 512], *text = room; /* a report of what is done needs no memory */
+  va_list args;
+  va_start(args, format);
+  int length = vsnprintf(room, sizeof room, format, args);
+  va_end(args);
+  if ((size_t)length >= sizeof room) {
+    va_start(args, format);
+    length = vasprintf(&text, format, args);
+    va_end(args);
+    cli_check_alloc(length < 0 ? NULL : text);
+  }
+  for (; after > begin && format[after - 1] == '\n'; ++end)
+    --after;
+  fwrite(format, 1, begin, file);
+  cli_text_put(file, (kdl_string){text + begin, (size_t)length - begin - end});
+  fputs(format + after, file);
+  if (text != room)
+    free(text);
+}
+
 void cli_print_row(const char *label, const char *format, ...) {
   char line[PATH_MAX + 512];
   va_list args;
@@ -291,32 +314,28 @@ static void print_cell(const char *text, size_t room, const cli_column *column, 
   fputs(last ? "\n" : "  ", stdout);
 }
 
-/* Prints words from column `at` on; a word that would end beyond `limit` starts a new line. */
-static void print_words(const char *text, size_t at, size_t indent, size_t limit) {
-  for (bool first = true; *text; first = false) {
-    size_t length = strcspn(text, " ");
-    bool wraps = !first && limit && at + 1 + length > limit;
-    if (wraps) {
-      putchar('\n');
-      print_spaces(indent);
+void cli_text_wrap(FILE *file, kdl_string words, size_t at, size_t indent, size_t limit) {
+  for (size_t from = 0; from < words.length;) {
+    size_t end = kdl_text_find(words, from, " "), length = end - from;
+    if (from && limit && at + 1 + length > limit) {
+      fprintf(file, "\n%*s", (int)indent, "");
       at = indent;
-    } else if (!first) {
-      putchar(' ');
+    } else if (from) {
+      fputc(' ', file);
       ++at;
     }
-    printf("%.*s", (int)length, text);
+    fprintf(file, "%.*s", (int)length, words.data + from);
     at += length;
-    text += length;
-    text += *text == ' ';
+    from = end + 1;
   }
-  putchar('\n');
+  fputc('\n', file);
 }
 
 static void print_line(const cli_table *table, const char *label, const char *text) {
   size_t indent = (table->columns[0].right ? table->widths[0] : 0) + gap;
   print_spaces(indent);
   printf("%s%s%s ", table->coloured ? "\033[2m" : "", label, table->coloured ? "\033[0m" : "");
-  print_words(text, indent + strlen(label) + 1, indent + gap, table->limit);
+  cli_text_wrap(stdout, kdl_text_of(text), indent + strlen(label) + 1, indent + gap, table->limit);
 }
 
 kdl_status cli_table_print_line(cli_table *table, const char *label, kdl_string text) {

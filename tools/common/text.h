@@ -20,6 +20,10 @@ void cli_text_put(FILE *file, kdl_string text);
 /* Writes it, and `end`, on standard output. */
 void cli_text_print(kdl_string text, const char *end);
 
+/* printf for text from files: the newlines that the format begins and ends with are written, and
+ * all else as cli_text_put does. */
+void cli_text_printf(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* One line, "LABEL       TEXT". */
 void cli_print_row(const char *label, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -79,5 +83,9 @@ size_t cli_table_width(const cli_table *table);
 
 /* The width of the terminal on standard output; 0 where it is not a terminal. */
 size_t cli_terminal_width(void);
+
+/* Writes words and ends the line. The first is at column `at`; a word that would end beyond `limit`
+ * starts a new line, indented. A limit of 0 is none. */
+void cli_text_wrap(FILE *file, kdl_string words, size_t at, size_t indent, size_t limit);
 
 #endif

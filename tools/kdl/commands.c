@@ -8,6 +8,17 @@
 #define ADDRESS(name) &cli_command_##name,
 const cli_command *const cli_commands[] = {CLI_COMMANDS(ADDRESS) & cli_command_bench, NULL};
 
+static const char *const group_titles[CLI_GROUPS] = {
+    [CLI_ASK] = "Ask what runs",    [CLI_READ] = "Read and compare files",
+    [CLI_BUILD] = "Build and link", [CLI_SHIP] = "Ship",
+    [CLI_MACHINE] = "This machine", [CLI_RUN] = "Run and measure",
+};
+
+const char *cli_command_heading(const cli_command *const *command) {
+  bool is_first = command == cli_commands || command[-1]->group != (*command)->group;
+  return is_first ? group_titles[(*command)->group] : NULL;
+}
+
 const cli_command *cli_command_find(const char *name) {
   const cli_command *const *command = cli_commands;
   while (*command && strcmp((*command)->name, name) != 0)

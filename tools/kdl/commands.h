@@ -34,33 +34,33 @@
 #define CLI_CC(X, name)
 #endif
 
-/* In the order of `kdl --help`; bench is last. The rows are in commands_files.c,
+/* In the order of `kdl --help`, so by group; bench is last. The rows are in commands_files.c,
  * commands_devices.c, ext/adaptive/commands/commands.c, ext/jit/commands/commands.c,
  * pack/commands.c and cc/command.c; each cli_run_NAME has its own file. */
 #define CLI_COMMANDS(X)                                                                            \
+  X(which)                                                                                         \
+  X(explain)                                                                                       \
+  CLI_PACK(X, check)                                                                               \
   X(ls)                                                                                            \
-  X(pack)                                                                                          \
+  CLI_PACK(X, diff)                                                                                \
+  X(verify)                                                                                        \
   X(extract)                                                                                       \
+  CLI_CC(X, cc)                                                                                    \
+  X(pack)                                                                                          \
   X(annotate)                                                                                      \
   CLI_PACK(X, merge)                                                                               \
+  CLI_JIT(X, link)                                                                                 \
+  X(embed)                                                                                         \
   CLI_PACK(X, thin)                                                                                \
   CLI_PACK(X, split)                                                                               \
-  CLI_JIT(X, link)                                                                                 \
-  X(verify)                                                                                        \
   X(sign)                                                                                          \
   CLI_PACK(X, push)                                                                                \
   CLI_PACK(X, pull)                                                                                \
-  X(embed)                                                                                         \
   X(devices)                                                                                       \
   X(doctor)                                                                                        \
-  X(explain)                                                                                       \
-  X(which)                                                                                         \
-  CLI_PACK(X, check)                                                                               \
-  CLI_PACK(X, diff)                                                                                \
-  X(run)                                                                                           \
-  CLI_CC(X, cc)                                                                                    \
-  CLI_ADAPTIVE(X, tune)                                                                            \
   CLI_JIT(X, cache)                                                                                \
+  X(run)                                                                                           \
+  CLI_ADAPTIVE(X, tune)                                                                            \
   X(trace)
 
 int cli_run_ls(const cli_args *args);
@@ -82,6 +82,9 @@ extern const cli_command cli_command_ls, cli_command_pack, cli_command_extract,
     cli_command_run, cli_command_trace;
 
 extern const cli_command *const cli_commands[]; /* NULL after the last */
+
+/* The title of the command's group where it is the first of it, else NULL. */
+const char *cli_command_heading(const cli_command *const *command);
 
 /* NULL where there is none of that name. */
 const cli_command *cli_command_find(const char *name);

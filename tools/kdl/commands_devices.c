@@ -4,6 +4,7 @@
 
 const cli_command cli_command_devices = {
     .name = "devices",
+    .group = CLI_MACHINE,
     .usage = "kdl devices [--json] [--all] [--runs [--device=DEVICE]...]",
     .summary = "list the devices of this machine, and why a driver is not usable",
     .details =
@@ -31,6 +32,7 @@ const cli_command cli_command_devices = {
 
 const cli_command cli_command_doctor = {
     .name = "doctor",
+    .group = CLI_MACHINE,
     .usage = "kdl doctor",
     .summary = "report what works on this machine: codecs, drivers, kdl-ld, cache, folders",
     .details =
@@ -45,6 +47,7 @@ const cli_command cli_command_doctor = {
 
 const cli_command cli_command_explain = {
     .name = "explain",
+    .group = CLI_ASK,
     .usage = "kdl explain FILE [KERNEL] [--device=DEVICE]... [--all] [--policy=POLICY] "
              "[--variant-tag=TAG] [--args=NAME=N,NAME=N] [--matrix] [--long] [--json] [--dot]",
     .summary = "show which image a device would select, and why not the others",
@@ -87,6 +90,7 @@ const cli_command cli_command_explain = {
 
 const cli_command cli_command_which = {
     .name = "which",
+    .group = CLI_ASK,
     .usage = "kdl which FILE KERNEL [--device=DEVICE] [--policy=POLICY] [--variant-tag=TAG] "
              "[--json]",
     .summary = "print the image that a device would select",
@@ -108,6 +112,7 @@ const cli_command cli_command_which = {
 
 const cli_command cli_command_run = {
     .name = "run",
+    .group = CLI_RUN,
     .usage = "kdl run FILE KERNEL --items=N|--grid=N [--block=N] [--shared=BYTES] [--arg=ARG]... "
              "[--const=NAME=VALUE]... [--device=DEVICE] [--image=SELECT]... [--dump=argN]... "
              "[--check=argN:@FILE]... [--tolerance=REL[,ABS]] [--sanitize] [--threads=N] "
@@ -171,6 +176,7 @@ const cli_command cli_command_run = {
 
 const cli_command cli_command_trace = {
     .name = "trace",
+    .group = CLI_RUN,
     .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] [--launched=FILE] [--no-launches] "
              "[--json=FILE] -- PROGRAM [ARG...]\n"
              "kdl trace report TRACE [--folded=FILE] [--json=FILE] [--html=FILE]\n"

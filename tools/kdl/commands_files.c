@@ -4,6 +4,7 @@
 
 const cli_command cli_command_ls = {
     .name = "ls",
+    .group = CLI_READ,
     .usage = "kdl ls [--json] [--kernels] [--demangle] [--resources] [--device=DEVICE] [--block=N] "
              "[--archs] [--long] FILE...",
     .summary = "list the images of a file: index, kind, triple, arch, size, keys",
@@ -36,6 +37,7 @@ const cli_command cli_command_ls = {
 
 const cli_command cli_command_pack = {
     .name = "pack",
+    .group = CLI_BUILD,
     .usage = "kdl pack -o OUT [--format=VERSION] [--index] [--digest] [--verbose] "
              "--image=file=F,key=value...",
     .summary = "pack images into an OffloadBinary",
@@ -73,6 +75,7 @@ const cli_command cli_command_pack = {
 
 const cli_command cli_command_extract = {
     .name = "extract",
+    .group = CLI_READ,
     .usage = "kdl extract FILE [--image=SELECT]... -o DIR|FILE\n"
              "kdl extract FILE [KERNEL] --for=DEVICE -o DIR|FILE",
     .summary = "write images to separate files, decompressed",
@@ -95,6 +98,7 @@ const cli_command cli_command_extract = {
 
 const cli_command cli_command_annotate = {
     .name = "annotate",
+    .group = CLI_BUILD,
     .usage = "kdl annotate FILE --image=SELECT... [--remove=KEY]... [--digest] [--force] "
              "[key=value]... [-o OUT]",
     .summary = "set or remove metadata of images in an OffloadBinary",
@@ -120,6 +124,7 @@ const cli_command cli_command_annotate = {
 
 const cli_command cli_command_verify = {
     .name = "verify",
+    .group = CLI_READ,
     .usage = "kdl verify [--key=PUBKEY [--signature=SIG]] [--verbose] [--json] FILE...",
     .summary = "check every image of a file against its metadata",
     .details =
@@ -148,6 +153,7 @@ const cli_command cli_command_verify = {
 
 const cli_command cli_command_sign = {
     .name = "sign",
+    .group = CLI_SHIP,
     .usage = "kdl sign FILE --key=SECRET [--image=N] [--comment=TEXT] [--detached] [-o OUT]\n"
              "kdl sign FILE --message [--image=N]\n"
              "kdl sign FILE --attach=SIG --image=N [-o OUT]",
@@ -175,6 +181,7 @@ const cli_command cli_command_sign = {
 
 const cli_command cli_command_embed = {
     .name = "embed",
+    .group = CLI_BUILD,
     .usage = "kdl embed IN.o -o OUT.o [--verbose]",
     .summary = "make the images in an object survive the final link",
     .details =

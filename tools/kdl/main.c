@@ -2,6 +2,7 @@
 #include "lib/inspect/codec.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
+#include "support/base/text.h"
 #include "tools/common/program_folder.h"
 #include "tools/common/report.h"
 #include "tools/common/response_file.h"
@@ -28,31 +29,42 @@ static int start_program(const char *name, char **argv) {
       kdl_fail(kdl_status_from_errno(errno), "%s: cannot start it: %s", path, strerror(errno)));
 }
 
-static void print_help(FILE *out) {
-  fputs(
-      "usage: kdl COMMAND [OPTION...] [OPERAND...]\n"
-      "\n"
-      "Lists, creates and changes fat binaries: files with compiled kernels for several devices.\n"
-      "Reads OffloadBinary, Clang offload bundles, CUDA fatbins, ELF files and archives that\n"
-      "contain them, and bare device images; writes OffloadBinary. Explains which image a device\n"
-      "would select; launches kernels. Drivers are loaded only by run, and to list the devices of\n"
-      "this machine.\n"
-      "\n"
-      "commands:\n",
-      out);
-  for (const cli_command *const *command = cli_commands; *command; ++command)
-    fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
-  fputs("  help       the same as COMMAND --help\n"
-        "\n"
-        "SELECT, where a command takes one, is an index as 'kdl ls' prints it, or\n"
-        "key=value,key=value with kind (the offload kind), image_kind, triple, arch or any\n"
-        "metadata key. FILE may be '-' for standard input, OUT for standard output.\n"
-        "\n"
-        "exit codes:",
-        out);
-  for (int code = 0; code < CLI_EXIT_CODES; ++code)
-    fprintf(out, "%s %d %s", code ? "," : "", code, cli_exit_codes[code].name);
+static void print_command(FILE *out, const cli_command *command) {
+  enum { indent = 13 };
+  fprintf(out, "  %-*s", indent - 2, command->name);
+  cli_help_wrap(out, kdl_text_of(command->summary), indent, indent);
+}
+
+static void print_paragraph(FILE *out, const char *text) {
   fputc('\n', out);
+  cli_help_wrap(out, kdl_text_of(text), 0, 0);
+}
+
+static void print_help(FILE *out) {
+  fputs("usage: kdl COMMAND [OPTION...] [OPERAND...]\n", out);
+  print_paragraph(out, "Lists, creates and changes fat binaries: files with compiled kernels for "
+                       "several devices. Says which image a device would select, and why; launches "
+                       "kernels. Drivers are loaded only by run, and to list the devices of this "
+                       "machine.");
+  for (const cli_command *const *command = cli_commands; *command; ++command) {
+    const char *heading = cli_command_heading(command);
+    if (heading)
+      fprintf(out, "\n%s:\n", heading);
+    print_command(out, *command);
+  }
+  print_paragraph(out,
+                  "Example: which libraries in a folder run on a V100, and why not the others");
+  fputs("  kdl check venv/lib --device=v100\n", out);
+  print_paragraph(out, "'kdl help COMMAND' explains a command and its options. SELECT, where a "
+                       "command takes one, is an index as 'kdl ls' prints it, or "
+                       "key=value,key=value with kind (the offload kind), image_kind, triple, arch "
+                       "or any metadata key. FILE may be '-' for standard input, OUT for standard "
+                       "output.");
+  char codes[256] = "exit codes:";
+  for (int code = 0, used = (int)strlen(codes); code < CLI_EXIT_CODES; ++code)
+    used += snprintf(codes + used, sizeof codes - (size_t)used, "%s %d %s", code ? "," : "", code,
+                     cli_exit_codes[code].name);
+  print_paragraph(out, codes);
 }
 
 static int unknown_command(const char *name) {

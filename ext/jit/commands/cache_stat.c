@@ -6,6 +6,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/json.h"
+#include "tools/common/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,13 +36,14 @@ static void inspect_tier(const kdl_cache_settings *settings, tier *out) {
 }
 
 static void print_tier(const tier *it) {
-  printf("%s   %s: ", it->settings->sharing == KDL_CACHE_SHARED ? "shared" : "lower ",
-         it->settings->dir);
+  cli_text_printf(stdout,
+                  "%s   %s: ", it->settings->sharing == KDL_CACHE_SHARED ? "shared" : "lower ",
+                  it->settings->dir);
   if (it->is_usable)
     printf("%zu entr%s, %" PRIu64 " bytes\n", it->totals.entries,
            it->totals.entries == 1 ? "y" : "ies", it->totals.bytes);
   else
-    printf("not used: %s\n", it->error);
+    cli_text_printf(stdout, "not used: %s\n", it->error);
 }
 
 static void print_tier_json(cli_json *json, const tier *it) {
@@ -63,7 +65,7 @@ static void print_tier_json(cli_json *json, const tier *it) {
 
 static void print_stat_text(const kdl_cache_settings *settings, const kdl_cache_totals *totals,
                             const kdl_cache_tiers *tiers) {
-  printf("folder   %s\n", settings->dir);
+  cli_text_printf(stdout, "folder   %s\n", settings->dir);
   printf("mode     %s\n", mode_names[settings->mode]);
   printf("entries  %zu\n", totals->entries);
   printf("bytes    %" PRIu64 " of at most %" PRIu64 "\n", totals->bytes, settings->limit);

@@ -4,6 +4,7 @@
 
 const cli_command cli_command_link = {
     .name = "link",
+    .group = CLI_BUILD,
     .usage = "kdl link FILE --for=DEVICE,... -o OUT [--const=NAME=VALUE]... [--ukernels=PATH]... "
              "[--no-builtin] [--image=SELECT]... [--emit=ir|bitcode|asm] [--keep-bitcode] "
              "[--format=VERSION] [--verbose]",
@@ -40,6 +41,7 @@ const cli_command cli_command_link = {
 
 const cli_command cli_command_cache = {
     .name = "cache",
+    .group = CLI_MACHINE,
     .usage = "kdl cache [ls|stat|clear|verify] [--json] [--long]\n"
              "kdl cache warm FILE --for=DEVICE,... [--into=FOLDER]\n"
              "kdl cache export|import FOLDER",

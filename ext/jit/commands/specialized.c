@@ -9,6 +9,7 @@
 #include "support/base/blake2b.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
+#include "tools/common/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,9 +42,9 @@ static kdl_status print_entry(void *user, const kdl_cache_checked_entry *checked
   if (!gmtime_r(&checked->file->used.tv_sec, &parts) ||
       !strftime(used, sizeof used, "%Y-%m-%dT%H:%M:%SZ", &parts))
     used[0] = '\0';
-  printf("  %s: %s, %" PRIu64 " bytes in the cache, used %s, for %.*s\n", values,
-         kdl_image_kind_name(checked->entry->kind), checked->file->size, used,
-         (int)kdl_text_find(device, 0, "+"), device.data);
+  cli_text_printf(stdout, "  %s: %s, %" PRIu64 " bytes in the cache, used %s, for %.*s\n", values,
+                  kdl_image_kind_name(checked->entry->kind), checked->file->size, used,
+                  (int)kdl_text_find(device, 0, "+"), device.data);
   ++of->count;
   return KDL_OK;
 }
@@ -56,7 +57,8 @@ static kdl_status print_image(kdl_library *lib, listing *of) {
   KDL_TRY(kdl_image_bytes(lib, of->image, &data, &size));
   kdl_digest digest = kdl_digest_of(data, size);
   kdl_digest_print(&digest, of->digest);
-  printf("\nspecialize  %.*s, in image %" PRIu32 "\n", (int)names.length, names.data, of->image);
+  cli_text_printf(stdout, "\nspecialize  %.*s, in image %" PRIu32 "\n", (int)names.length,
+                  names.data, of->image);
   KDL_TRY(kdl_cache_settings_read(&settings));
   if (settings.mode != KDL_CACHE_OFF)
     KDL_TRY(kdl_cache_check_entries(&settings, print_entry, of));

@@ -7,6 +7,7 @@
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,12 +71,13 @@ static kdl_status print_zip_text(const thin_input *input, const member_reports *
   for (size_t i = 0; i < list->count; ++i) {
     const member_report *item = &list->items[i];
     if (item->retained_reason)
-      printf("%s: stays as it is: %s\n", item->name, item->retained_reason);
+      cli_text_printf(stdout, "%s: stays as it is: %s\n", item->name, item->retained_reason);
     else
-      printf("%s: %" PRIu64 " -> %" PRIu64 " bytes, %zu images go, %zu stay\n", item->name,
-             item->old_size, item->new_size, item->gone, item->kept);
+      cli_text_printf(stdout, "%s: %" PRIu64 " -> %" PRIu64 " bytes, %zu images go, %zu stay\n",
+                      item->name, item->old_size, item->new_size, item->gone, item->kept);
   }
-  printf("%s: %" PRIu64 " -> %" PRIu64 " bytes\n", input->name, report->old_size, report->new_size);
+  cli_text_printf(stdout, "%s: %" PRIu64 " -> %" PRIu64 " bytes\n", input->name, report->old_size,
+                  report->new_size);
   return cli_output_flush();
 }
 

@@ -182,8 +182,10 @@ kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_v
   device_service *services = xcalloc(rules->devices->count + 1, sizeof *services);
   zip_thinner work = {rules, &archive, visit, user, &out->arena, out_report, services};
   kdl_status status = KDL_OK;
+  uint64_t done = 0; /* bytes: a few members have most of them, and take most of the time */
   for (size_t i = 0; i < archive.count && status == KDL_OK; ++i) {
-    cli_progress_step((double)i / (double)archive.count, "%zu of %zu members", i, archive.count);
+    cli_progress_step((double)done / (double)input->size, "%zu of %zu members", i, archive.count);
+    done += archive.order[i]->entry.compressed_size;
     status = thin_member(&work, archive.order[i]);
     out_report->is_changed |= archive.order[i]->is_changed;
   }

@@ -158,6 +158,12 @@ kdl_status cli_devices_parse(const char *text, cli_devices *out_devices) {
   return devices_append_found(out_devices, text);
 }
 
+kdl_status cli_devices_for_other_runtimes(cli_devices *devices) {
+  for (size_t i = 0; i < devices->count; ++i)
+    KDL_TRY(kdl_device_without_translator(devices->items[i].device, &devices->items[i].device));
+  return KDL_OK;
+}
+
 void cli_devices_native(cli_devices *out_devices) {
   *out_devices = (cli_devices){.count = 0};
   devices_append_native(out_devices);

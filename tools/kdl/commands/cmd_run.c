@@ -14,6 +14,7 @@
 #include "tools/common/report.h"
 #include "tools/common/run_args.h"
 #include "tools/common/run_times.h"
+#include "tools/common/text.h"
 #include "tools/kdl/commands.h"
 #include "tools/kdl/commands/run.h"
 
@@ -216,10 +217,11 @@ static kdl_status print_image(const job *asked) {
     cli_note("%s: %s failed: %s; trying the next", info.name, info.failures[i].name,
              info.failures[i].message);
   bool is_named = *device.name;
-  printf("%s: image %zu of %s, %s, on %s%s%s%s: fits as %s, choice %zu of %zu%s\n", info.name,
-         info.image, info.library, kdl_image_kind_name(info.kind), device.label,
-         is_named ? " (" : "", device.name, is_named ? ")" : "", info.fit, info.position + 1,
-         info.image_count, info.failure_count ? ", better ones did not load" : "");
+  cli_text_printf(stdout, "%s: image %zu of %s, %s, on %s%s%s%s: fits as %s, choice %zu of %zu%s\n",
+                  info.name, info.image, info.library, kdl_image_kind_name(info.kind), device.label,
+                  is_named ? " (" : "", device.name, is_named ? ")" : "", info.fit,
+                  info.position + 1, info.image_count,
+                  info.failure_count ? ", better ones did not load" : "");
   return KDL_OK;
 }
 

@@ -24,6 +24,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -200,24 +201,25 @@ static const char *memory_of(kdl_string headline) {
 }
 
 static void print_race(const finding *f) {
-  fprintf(stderr, "data race in %s: work-item %.*s here, and %.*s", memory_of(f->headline),
-          (int)f->item[0].length, f->item[0].data, (int)f->item[1].length, f->item[1].data);
+  cli_text_printf(stderr, "data race in %s: work-item %.*s here, and %.*s", memory_of(f->headline),
+                  (int)f->item[0].length, f->item[0].data, (int)f->item[1].length, f->item[1].data);
   if (f->places == 2)
-    fprintf(stderr, " at %.*s:%u", (int)f->file[1].length, f->file[1].data, f->line[1]);
+    cli_text_printf(stderr, " at %.*s:%u", (int)f->file[1].length, f->file[1].data, f->line[1]);
 }
 
 /* "Invalid read of size 4 at global memory address 0x1000000000100" */
 static void print_access(const finding *f) {
   kdl_string size = {"", 0};
   read_after(f->headline, "of size ", " ", &size);
-  fprintf(stderr, "%s of %.*s bytes beyond what is there in %s, by work-item %.*s",
-          kdl_text_contains(f->headline, "read") ? "read" : "write", (int)size.length, size.data,
-          memory_of(f->headline), (int)f->item[0].length, f->item[0].data);
+  cli_text_printf(stderr, "%s of %.*s bytes beyond what is there in %s, by work-item %.*s",
+                  kdl_text_contains(f->headline, "read") ? "read" : "write", (int)size.length,
+                  size.data, memory_of(f->headline), (int)f->item[0].length, f->item[0].data);
 }
 
 static void print_finding(const finding *f) {
   if (f->places)
-    fprintf(stderr, "%.*s:%u: error: ", (int)f->file[0].length, f->file[0].data, f->line[0]);
+    cli_text_printf(stderr, "%.*s:%u: error: ", (int)f->file[0].length, f->file[0].data,
+                    f->line[0]);
   else
     fprintf(stderr, "%s: error: ", cli_report_name());
   if (kdl_text_contains(f->headline, "data race") && f->items == 2)
@@ -225,9 +227,10 @@ static void print_finding(const finding *f) {
   else if (kdl_text_starts(f->headline, "Invalid ") && f->items)
     print_access(f);
   else if (kdl_text_contains(f->headline, "divergence") && f->reached.length)
-    fprintf(stderr, "barrier in divergent flow: %.*s", (int)f->reached.length, f->reached.data);
+    cli_text_printf(stderr, "barrier in divergent flow: %.*s", (int)f->reached.length,
+                    f->reached.data);
   else
-    fprintf(stderr, "%.*s", (int)f->headline.length, f->headline.data);
+    cli_text_printf(stderr, "%.*s", (int)f->headline.length, f->headline.data);
   if (f->count > 1)
     fprintf(stderr, " (found %zu times)", f->count);
   fputc('\n', stderr);

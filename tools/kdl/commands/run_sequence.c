@@ -10,6 +10,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/run_args.h"
 #include "tools/common/run_times.h"
+#include "tools/common/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -322,9 +323,9 @@ static kdl_status print_what_runs(const job *asked) {
   kdl_device_info device = {.size = sizeof device};
   KDL_TRY(kdl_sequence_get(asked->sequence, &info));
   KDL_TRY(kdl_device_get(asked->device, &device));
-  printf("%s: %zu launches, %zu nodes, on %s%s%s%s\n", asked->input.name, info.launch_count,
-         info.node_count, device.label, *device.name ? " (" : "", device.name,
-         *device.name ? ")" : "");
+  cli_text_printf(stdout, "%s: %zu launches, %zu nodes, on %s%s%s%s\n", asked->input.name,
+                  info.launch_count, info.node_count, device.label, *device.name ? " (" : "",
+                  device.name, *device.name ? ")" : "");
   return KDL_OK;
 }
 

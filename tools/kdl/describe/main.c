@@ -35,10 +35,12 @@ static void print_named_devices(void) {
 }
 
 static void print_command_table(void) {
-  puts("| command | does |\n|---|---|");
-  for (const cli_command *const *command = cli_commands; *command; ++command)
-    printf("| [`kdl %s`](#kdl-%s) | %s |\n", (*command)->name, (*command)->name,
-           (*command)->summary);
+  puts("| group | command | does |\n|---|---|---|");
+  for (const cli_command *const *command = cli_commands; *command; ++command) {
+    const char *heading = cli_command_heading(command);
+    printf("| %s | [`kdl %s`](#kdl-%s) | %s |\n", heading ? heading : "", (*command)->name,
+           (*command)->name, (*command)->summary);
+  }
 }
 
 static void print_exit_table(void) {

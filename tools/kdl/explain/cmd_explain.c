@@ -2,6 +2,7 @@
 /* kdl explain: the image that a device would select, and why not the others. */
 #include "support/base/error.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 #include "tools/kdl/commands.h"
 #include "tools/kdl/explain/explain.h"
 
@@ -47,7 +48,7 @@ static kdl_status print_choices(const cli_query *query) {
     putchar('\n');
     KDL_TRY(cli_choices_print(query->input->lib, query->kernel, &count));
     if (!count)
-      printf("no times of %s were measured\n", query->kernel);
+      cli_text_printf(stdout, "no times of %s were measured\n", query->kernel);
   }
 #else
   (void)query;

@@ -2,6 +2,7 @@
 #include "support/system/process.h"
 #include "tools/common/json.h"
 #include "tools/common/output.h"
+#include "tools/common/text.h"
 #include "tools/kdl/trace/modules.h"
 
 #include <inttypes.h>
@@ -31,22 +32,24 @@ void cli_module_print(const cli_recorded *recorded, const cli_module *module) {
   const char *of = module->choices == 1 ? "image" : "images";
   switch (module->origin) {
   case CLI_MODULE_UNKNOWN:
-    fprintf(stderr, "%s%s%s", module->arch, module->arch[0] ? " " : "",
-            module->path[0] ? "that no image of the file is: compiled or linked by the driver"
-                            : "from memory");
+    cli_text_printf(stderr, "%s%s%s", module->arch, module->arch[0] ? " " : "",
+                    module->path[0]
+                        ? "that no image of the file is: compiled or linked by the driver"
+                        : "from memory");
     break;
   case CLI_MODULE_IMAGE:
-    fprintf(stderr, "image %zu (%s %s), %s, of %zu %s", module->image, module->kind,
-            module->image_arch, module->fit[0] ? module->fit : "not by libkdl's rules",
-            module->choices, of);
+    cli_text_printf(stderr, "image %zu (%s %s), %s, of %zu %s", module->image, module->kind,
+                    module->image_arch, module->fit[0] ? module->fit : "not by libkdl's rules",
+                    module->choices, of);
     break;
   case CLI_MODULE_COMPILED:
-    fprintf(stderr, "%s, compiled by the driver (JIT) from image %zu (%s %s) of %zu %s",
-            module->arch, module->image, module->kind, module->image_arch, module->choices, of);
+    cli_text_printf(stderr, "%s, compiled by the driver (JIT) from image %zu (%s %s) of %zu %s",
+                    module->arch, module->image, module->kind, module->image_arch, module->choices,
+                    of);
     break;
   case CLI_MODULE_RULES:
-    fprintf(stderr, "image %zu (%s %s) by libkdl's rules, %s, of %zu %s", module->image,
-            module->kind, module->image_arch, module->fit, module->choices, of);
+    cli_text_printf(stderr, "image %zu (%s %s) by libkdl's rules, %s, of %zu %s", module->image,
+                    module->kind, module->image_arch, module->fit, module->choices, of);
     break;
   }
   if (module->bytes)
@@ -55,7 +58,7 @@ void cli_module_print(const cli_recorded *recorded, const cli_module *module) {
     fprintf(stderr, ", %.2f ms", (double)module->ns / 1e6);
   fprintf(stderr, ", in %s",
           module->function[0] ? module->function : "a call that is not observed");
-  fprintf(stderr, "%s%s\n", module->path[0] ? ": " : "", module->path);
+  cli_text_printf(stderr, "%s%s\n", module->path[0] ? ": " : "", module->path);
 }
 
 /* `kdl explain`, with its standard output on standard error. */
@@ -98,8 +101,8 @@ void cli_failure_print(const cli_recorded *recorded, const cli_failure *failure)
   const char *path = failure->path[0] ? failure->path : load ? load->path : "";
   const char *spec = cli_traced_device_spec(recorded, failure->device);
   print_start(recorded);
-  fprintf(stderr, "%s failed with error %d%s%s%s", failure->function, failure->result,
-          error_words(failure->result), failure->kernel[0] ? ": " : "", failure->kernel);
+  cli_text_printf(stderr, "%s failed with error %d%s%s%s", failure->function, failure->result,
+                  error_words(failure->result), failure->kernel[0] ? ": " : "", failure->kernel);
   fprintf(stderr, " on %s", spec[0] ? spec : "an unknown device");
   if (!path[0]) {
     fprintf(stderr, "; its image came from memory, and was not kept\n");
@@ -157,7 +160,7 @@ static void print_sums(const cli_recorded *recorded) {
             recorded->other_launches);
   fputc('\n', stderr);
   for (size_t i = 0; i < kernels && i < most_kernels; ++i)
-    fprintf(stderr, "%10" PRIu64 "  %s\n", list[i]->count, list[i]->name);
+    cli_text_printf(stderr, "%10" PRIu64 "  %s\n", list[i]->count, list[i]->name);
   if (kernels > most_kernels)
     fprintf(stderr, "%10s  %zu more: --launched=FILE or --json=FILE\n", "", kernels - most_kernels);
   free(list);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/inject/recording_format.h"
+#include "support/base/text.h"
 #include "tools/kdl/trace/modules.h"
 
 #include <dirent.h>
@@ -156,9 +157,14 @@ static void read_text(cli_recordings *all, cli_recorded *to, char *text) {
       *text++ = '\0';
   }
   for (size_t i = 0; i < most_fields; ++i) {
-    for (char *at = (char *)(uintptr_t)line.at[i]; *at; ++at) {
-      if ((unsigned char)*at < ' ' || *at == 0x7f)
-        *at = '?';
+    char *at = (char *)(uintptr_t)line.at[i];
+    for (size_t length; *at; at += length) {
+      uint32_t code =
+          (unsigned char)*at; /* of a byte that is no UTF-8, for a terminal without it */
+      length = kdl_utf8_decode(at, strnlen(at, 4), &code);
+      length = length ? length : 1;
+      if (kdl_utf8_is_control(code))
+        memset(at, '?', length);
     }
   }
   read_line(all, to, &line);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # build.sh OUTPUT [WORK]: makes the folder OUTPUT, to be copied to a machine with an NVIDIA GPU: liboffload for CUDA without the patches (none/), with
-# 1 to 5 (first/) and with 1 to 6 (best/), price_gpu, its images, the libraries that they need, and run.sh, which prints the times. WORK is the folder of ../../build.sh, which
+# 1 and 2 (first/) and with 1 to 3 (best/), price_gpu, its images, the libraries that they need, and run.sh, which prints the times. WORK is the folder of ../../build.sh, which
 # has been run. Needs nvcc. liboffload is built without its JIT, and LLVM is linked with what is left, which makes 5 MB of libLLVM's 155.
 set -euo pipefail
 output=$(realpath -m "$1")
@@ -38,14 +38,10 @@ JIT
 # build NAME: liboffload as $src has it.
 build() {
   adapt
-  local metadata=$src/llvm/lib/Object/OffloadMetadata.cpp
-  [ -f $metadata ] || metadata=/dev/null
-  ccache g++ -x c++ -std=c++17 -O2 -fno-rtti -fPIC -I$src/llvm/include -I$llvm/include -c $metadata -o metadata.o
   [ -f out/build.ninja ] || cmake -G Ninja -S $src/runtimes -B out -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ \
     -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DLLVM_ENABLE_RUNTIMES='openmp;offload' -DLIBOMPTARGET_PLUGINS_TO_BUILD='host;cuda' \
     -DLIBOMPTARGET_DLOPEN_PLUGINS=cuda -DCMAKE_DISABLE_FIND_PACKAGE_Clang=ON -DLLVM_DIR=$llvm/lib/cmake/llvm -DLLVM_BINARY_DIR=$llvm -DLIBOMP_OMPD_SUPPORT=OFF \
-    -DLIBOMPTARGET_OMPT_SUPPORT=OFF -DLLVM_INCLUDE_TESTS=OFF -DCMAKE_CXX_FLAGS="-w -iquote $src/llvm/include -I$src/llvm/include" \
-    -DCMAKE_SHARED_LINKER_FLAGS=/build/cuda/metadata.o
+    -DLIBOMPTARGET_OMPT_SUPPORT=OFF -DLLVM_INCLUDE_TESTS=OFF -DCMAKE_CXX_FLAGS="-w -iquote $src/llvm/include -I$src/llvm/include"
   ninja -C out -j "$JOBS" LLVMOffload
   mkdir -p "bin/$1"
   cp "$(find out -name libLLVMOffload.so.24.0 -type f)" "bin/$1"
@@ -54,14 +50,14 @@ build() {
 }
 export GIT_COMMITTER_NAME=upstream GIT_COMMITTER_EMAIL=upstream@localhost
 build none
-git -C $src am --quiet --keep-non-patch /build/cuda/patches/000[1-5]-*.patch
+git -C $src am --quiet --keep-non-patch /build/cuda/patches/000[12]-*.patch
 build first
-git -C $src am --quiet --keep-non-patch /build/cuda/patches/0006-*.patch
+git -C $src am --quiet --keep-non-patch /build/cuda/patches/0003-*.patch
 build best
 
 g++ -O2 -w -std=c++17 -Iout/offload/liboffload/API -I$src/offload/liboffload/include patches/h200/price_gpu.cpp bin/best/libLLVMOffload.so.24.0 -Wl,-rpath-link,$llvm/lib -o bin/price_gpu
 $llvm/bin/llvm-offload-binary -o bin/matmul.bin --image=file=bin/plain.cubin,triple=nvptx64-nvidia-cuda,arch=sm_90 \
-  --image=file=bin/tensor.cubin,triple=nvptx64-nvidia-cuda,arch=sm_90a,requires_features=sm_90a,variant_priority=10
+  --image=file=bin/tensor.cubin,triple=nvptx64-nvidia-cuda,arch=sm_90a,variant_priority=10
 
 # The part of libLLVM that is called, under the name and the symbol version of the whole.
 nm -D --undefined-only bin/*/libLLVMOffload.so.24.0 | sed -n 's/.* \(_\?[A-Za-z]*[^@]*\)@LLVM.*/\1/p' | sort -u >symbols

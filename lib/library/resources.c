@@ -2,6 +2,8 @@
 /* What the kernels of a library's images use. */
 #include "lib/inspect/resources.h"
 
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/metadata.h"
 #include "lib/library/library.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
@@ -9,10 +11,13 @@
 #include "support/base/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
   int (*visit)(void *user, const kdl_string *kernel, const kdl_kernel_resources *uses);
   void *user;
+  kdl_catalog *catalog; /* the metadata of image `index` may have blocks */
+  size_t index;
   kdl_name_buffer buffer;
   uint8_t *effects; /* of the kernels, in the order in which their resources are visited */
   size_t count, capacity, next;
@@ -35,11 +40,22 @@ static int add_effect(void *user, kdl_string kernel, kdl_kernel_effect effect) {
   return 0;
 }
 
+/* The code of a cubin says nothing of a block that only its metadata has. */
+static void set_block(const resource_visitor *visitor, kdl_string kernel,
+                      kdl_kernel_resources *uses) {
+  kdl_kernel_key key;
+  kdl_string value = kdl_catalog_kernel_key(visitor->catalog, visitor->index, kernel);
+  if (value.data && kdl_kernel_parse(value, &key, NULL) && kdl_kernel_has(&key, KDL_KERNEL_BLOCK))
+    memcpy(uses->block, key.block, sizeof key.block);
+}
+
 static int visit_resources(void *user, kdl_string kernel, const kdl_kernel_resources *declared) {
   resource_visitor *visitor = user;
   kdl_kernel_resources uses = *declared;
   if (visitor->next < visitor->count)
     uses.effect = (kdl_kernel_effect)visitor->effects[visitor->next++];
+  if (!uses.block[0])
+    set_block(visitor, kernel, &uses);
   visitor->out_of_memory = !kdl_name_buffer_set(&visitor->buffer, &kernel);
   return visitor->out_of_memory || visitor->visit(visitor->user, &kernel, &uses);
 }
@@ -65,8 +81,10 @@ kdl_status kdl_image_resources(kdl_library *lib, size_t index,
   const void *data;
   size_t size;
   KDL_TRY(KDL_GIVEN(lib, visit));
+  kdl_catalog *catalog;
+  KDL_TRY(kdl_library_catalog(lib, &catalog));
   KDL_TRY(kdl_library_acquire_bytes(lib, index, &data, &size));
-  resource_visitor visitor = {.visit = visit, .user = user};
+  resource_visitor visitor = {.visit = visit, .user = user, .catalog = catalog, .index = index};
   kdl_status status = read_resources(&visitor, lib->container->images[index].kind, data, size);
   kdl_library_release_bytes(lib, index);
   free(visitor.buffer.data);

@@ -84,17 +84,18 @@ static int set_effect(void *user, kdl_string name, kdl_kernel_effect effect) {
   return 0;
 }
 
-/* Signatures in the metadata count where the image has none. */
-static void set_signatures(const reader *r, const kdl_image_info *image) {
+/* Signatures and blocks in the metadata count where the image has none. */
+static void set_keys(const reader *r, const kdl_image_info *image) {
   for (size_t i = 0; i < image->pair_count && r->library->kernel_count > r->first; ++i) {
     kdl_string name;
     kdl_kernel_key key;
     if (!kdl_kernel_name(image->pairs[i].key, &name) ||
-        !kdl_kernel_parse(image->pairs[i].value, &key, NULL) ||
-        !kdl_kernel_has(&key, KDL_KERNEL_SIG))
+        !kdl_kernel_parse(image->pairs[i].value, &key, NULL))
       continue;
     diff_kernel *kernel = find_kernel(r, name);
-    if (kernel && !kernel->digest.params) {
+    if (kernel && !kernel->uses.block[0] && kdl_kernel_has(&key, KDL_KERNEL_BLOCK))
+      memcpy(kernel->uses.block, key.block, sizeof key.block);
+    if (kernel && !kernel->digest.params && kdl_kernel_has(&key, KDL_KERNEL_SIG)) {
       kernel->digest.params = kdl_hash_text(key.sig) | 1;
       kernel->uses.params = key.param_count;
     }
@@ -152,7 +153,7 @@ static kdl_status read_image(reader *r, const kdl_image_info *image) {
     ++r->library->unreadable;
     return KDL_OK;
   }
-  set_signatures(r, image);
+  set_keys(r, image);
   return KDL_OK;
 }
 

@@ -32,7 +32,7 @@ static const struct {
     FIELD(barriers),
 #undef FIELD
 };
-enum { field_count = sizeof fields / sizeof *fields };
+enum { field_count = sizeof fields / sizeof *fields, largest_block = 1024 };
 
 static uint32_t field_value(const kdl_kernel_resources *uses, size_t field) {
   uint32_t value;
@@ -44,7 +44,6 @@ static uint32_t field_value(const kdl_kernel_resources *uses, size_t field) {
 /* Options                                                                                      */
 
 kdl_status cli_resources_options(const cli_args *args, cli_resources *out_resources) {
-  enum { largest_block = 1024 };
   *out_resources = (cli_resources){.block = 0};
   const char *block = cli_args_value(args, "block");
   if (block) {
@@ -94,6 +93,13 @@ static const char *limit_name(kdl_occupancy_limit limit) {
   return names[limit];
 }
 
+/* AMD's compilers write the largest block there is where the source says nothing; NVIDIA's write
+ * nothing, and their code has no scalar registers. */
+static bool has_block_bound(const kdl_kernel_resources *uses) {
+  return uses->max_block < largest_block ||
+         (uses->max_block == largest_block && uses->scalar_registers == KDL_NO_RESOURCE);
+}
+
 uint32_t cli_occupancy_block(const kdl_kernel_resources *uses, uint32_t given) {
   enum { usual_block = 256 };
   uint64_t own = (uint64_t)uses->block[0] * uses->block[1] % UINT32_MAX * uses->block[2];
@@ -101,7 +107,7 @@ uint32_t cli_occupancy_block(const kdl_kernel_resources *uses, uint32_t given) {
     return given;
   if (own)
     return own < UINT32_MAX ? (uint32_t)own : UINT32_MAX;
-  return uses->max_block < usual_block ? uses->max_block : usual_block;
+  return has_block_bound(uses) ? uses->max_block : usual_block;
 }
 
 static bool find_occupancy(const cli_resources *resources, size_t image,

@@ -24,7 +24,7 @@ void cli_resources_free(cli_resources *resources);
 kdl_status cli_resources_begin_file(cli_resources *resources, kdl_library *lib);
 
 /* The work-items of a group for which occupancy is computed: `given`, unless it is 0, else the
- * kernel's own block, else the largest that it allows, up to 256. */
+ * kernel's own block, else the largest that its source allows, else 256. */
 uint32_t cli_occupancy_block(const kdl_kernel_resources *uses, uint32_t given);
 
 /* "vector_registers=40 stack=0 ...", in memory of the caller, who frees it. */

@@ -16,6 +16,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 
 CUDA_LIBRARIES = ["/usr/local/cuda/lib64/lib%s.so" % name for name in
                   ("cublasLt", "cublas", "cufft", "cusparse", "cusolver", "curand", "nccl", "cudnn_engines_precompiled")]
@@ -88,7 +89,7 @@ def cuobjdump_images(path):
     return lines
 
 
-def list_images(kdl, path):
+def list_images(kdl, path, folder):
     """The images, the peak memory in KiB and the CPU seconds of one `kdl ls --json`."""
     read, write = os.pipe()
     pid = os.fork()
@@ -96,16 +97,14 @@ def list_images(kdl, path):
         os.dup2(write, 1)
         os.close(read)
         os.environ["LD_DEBUG"] = "files"
-        os.environ["LD_DEBUG_OUTPUT"] = f"/tmp/kdl-ld-debug-{os.getppid()}"
+        os.environ["LD_DEBUG_OUTPUT"] = os.path.join(folder, "loaded")
         os.execv(kdl, [kdl, "ls", "--json", path])
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
         text = pipe.read()
     _, status, usage = os.wait4(pid, 0)
-    log = f"/tmp/kdl-ld-debug-{os.getpid()}.{pid}"
+    log = os.path.join(folder, f"loaded.{pid}")
     loaded = open(log).read() if os.path.exists(log) else ""
-    if loaded:
-        os.unlink(log)
     assert status == 0, f"kdl ls exited with {status}"
     for driver in ("libcuda.so", "libamdhip64", "libze_loader", "libOpenCL"):
         assert driver not in loaded, f"kdl ls loaded {driver}"
@@ -124,7 +123,8 @@ def main():
         return 77
     failed = 0
     for path in libraries:
-        found, memory, seconds = list_images(arguments.kdl, path)
+        with tempfile.TemporaryDirectory() as folder:
+            found, memory, seconds = list_images(arguments.kdl, path, folder)
         images = [image for image in found if image["container"].endswith(NAMED_SECTIONS)]  # a search finds others
         expected = expected_images(path)
         problems = []

@@ -4,6 +4,7 @@
 #ifndef KDL_MLIR_TEST_RUNTIME_SUPPORT_H
 #define KDL_MLIR_TEST_RUNTIME_SUPPORT_H
 
+#include "fake_log.h"
 #include "launch_support.h"
 
 #include "kdl_mlir.h"
@@ -95,8 +96,8 @@ typedef struct {
 #define MACHINE(name, devices, tests) {name, devices, tests, sizeof(tests) / sizeof *(tests)}
 
 static inline int run_machine(const machine *at, char **argv) {
-  char log[64];
-  snprintf(log, sizeof log, "/tmp/kdl-mlir-%d", (int)getpid());
+  char log[fake_log_size];
+  make_fake_log(log);
   pid_t child = fork();
   if (child == 0) {
     setenv("KDL_TEST_MACHINE", at->name, 1);
@@ -110,7 +111,7 @@ static inline int run_machine(const machine *at, char **argv) {
   }
   int status = 1;
   waitpid(child, &status, 0);
-  unlink(log); /* the fake driver writes to it until the end */
+  unlink(log);
   return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 

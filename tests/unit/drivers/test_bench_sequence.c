@@ -129,7 +129,6 @@ static void each_case_calls_the_same(void **state) {
       expect_case(&at.cases[k], expected[k]);
     sequence_cuda_end(&at);
   }
-  unlink(log_path);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -168,7 +167,6 @@ static void blocks_set_what_they_say(void **state) {
   assert_int_equal(launches_with(0), 0);
   assert_int_equal(launches_with(1) + launches_with(n), calls_of("cuGraphLaunch"));
   sequence_cuda_end(&at);
-  unlink(log_path);
 }
 
 /* ------------------------------------------------------------------------------------------ */

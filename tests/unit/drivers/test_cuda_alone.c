@@ -2,6 +2,7 @@
 /* A machine with one (fake) NVIDIA GPU through the public API: exactly which calls the driver gets
  * from a cold start, and which context is current. Each case is a separate process, because the
  * first calls matter. */
+#include "fake_log.h"
 #include "support.h"
 
 #include <dirent.h>
@@ -332,12 +333,9 @@ static const struct {
 };
 
 static int run_alone(size_t number) {
-  char log[64];
+  char log[fake_log_size];
   fflush(stdout);
-  snprintf(log, sizeof log, "/tmp/kdl-alone-%d-%zu", (int)getpid(), number);
-  FILE *file = fopen(log, "w");
-  if (file)
-    fclose(file);
+  make_fake_log(log);
   pid_t child = fork();
   if (child == 0) {
     setenv("LD_LIBRARY_PATH", KDL_TEST_FAKES "/whole", 1);

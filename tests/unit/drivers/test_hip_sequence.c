@@ -33,11 +33,6 @@ static int open_it(void **state) {
   return 0;
 }
 
-static int close_it(void **state) {
-  unlink(log_path);
-  return close_sequences(state);
-}
-
 /* Nodes are made once, each waits for the one before it, and a run launches what was made. */
 static void a_graph_is_made_once(void **state) {
   (void)state;
@@ -87,5 +82,5 @@ int main(int argc, char **argv) {
   driver = kdl_built_in_hip.table;
   const struct CMUnitTest tests[] = {GRAPH_TESTS, cmocka_unit_test(a_graph_is_made_once),
                                      cmocka_unit_test(a_wide_fill_is_launched)};
-  return cmocka_run_group_tests(tests, open_it, close_it);
+  return cmocka_run_group_tests(tests, open_it, close_sequences);
 }

@@ -381,7 +381,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(threads_have_kernels_of_their_own),
       cmocka_unit_test(a_thread_sets_only_its_own_arguments),
   };
-  result = cmocka_run_group_tests(tests, NULL, NULL);
-  unlink(log_path);
-  return result;
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -441,7 +441,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(variables_are_found),
       cmocka_unit_test(devices_that_do_not_open),
   };
-  result = cmocka_run_group_tests(tests, NULL, NULL);
-  unlink(log_path);
-  return result;
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }

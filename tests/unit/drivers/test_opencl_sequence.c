@@ -30,11 +30,6 @@ static int open_it(void **state) {
   return 0;
 }
 
-static int close_it(void **state) {
-  unlink(log_path);
-  return close_sequences(state);
-}
-
 /* What a run calls: of buffers those that record, update and enqueue, and launches. */
 typedef struct {
   unsigned recorded, updated, enqueued, launched;
@@ -272,5 +267,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_refused_queue_is_given_launches),
       cmocka_unit_test(a_lost_device_is_told),
   };
-  return cmocka_run_group_tests(tests, open_it, close_it);
+  return cmocka_run_group_tests(tests, open_it, close_sequences);
 }

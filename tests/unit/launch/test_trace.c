@@ -11,6 +11,7 @@
 
 enum { thread_count = 8, spans_each = 4000 };
 
+static char folder[] = "/tmp/kdl-trace-XXXXXX";
 static char path[64];
 
 static uint64_t count_records(void) {
@@ -39,7 +40,9 @@ static uint64_t said(const char *key) {
 
 static int start(void **state) {
   (void)state;
-  snprintf(path, sizeof path, "/tmp/kdl-trace-%d.json", (int)getpid());
+  if (!mkdtemp(folder))
+    return 1;
+  snprintf(path, sizeof path, "%s/trace.json", folder);
   kdl_trace_settings settings = {.path = path, .bytes = (uint64_t)64 << 20};
   return kdl_trace_start(&settings) == KDL_OK ? 0 : 1;
 }
@@ -47,6 +50,7 @@ static int start(void **state) {
 static int end(void **state) {
   (void)state;
   unlink(path);
+  rmdir(folder);
   kdl_trace_started = false; /* the process ends without writing it again */
   return 0;
 }

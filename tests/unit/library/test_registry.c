@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which drivers are enumerated, and when; which device is selected; one GPU with two drivers. The
  * registry is per process, so each case runs in a separate process. */
+#include "fake_log.h"
 #include "library_builder.h"
 
 #include "lib/registry/backend.h"
@@ -632,10 +633,9 @@ static const struct {
 };
 
 static int run_alone(size_t number) {
-  char log[64];
+  char log[fake_log_size];
   fflush(stdout);
-  snprintf(log, sizeof log, "/tmp/kdl-registry-%d-%zu", (int)getpid(), number);
-  unlink(log); /* of a process of that number that was killed */
+  make_fake_log(log);
   pid_t child = fork();
   if (child == 0) {
     setenv("LD_LIBRARY_PATH", KDL_TEST_FAKES "/whole", 1);

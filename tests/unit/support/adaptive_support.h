@@ -28,22 +28,19 @@ static inline double noisy(double time) {
   return time * (1 + 0.06 * noise()) * outlier;
 }
 
-/* An empty folder for the cache of this test program. */
+/* A folder for the cache of this test program: not there yet, below one that clean_up removes. */
+static char test_folder[] = "/tmp/kdl-adaptive-XXXXXX";
 static char test_cache[256];
 static inline void use_empty_cache(void) {
   char command[600];
-  snprintf(test_cache, sizeof test_cache, "/tmp/kdl-adaptive-test-%d", (int)getpid());
+  if (!test_cache[0])
+    assert_non_null(mkdtemp(test_folder));
+  snprintf(test_cache, sizeof test_cache, "%s/cache", test_folder);
   snprintf(command, sizeof command, "rm -rf %s", test_cache);
   assert_int_equal(system(command), 0);
   setenv("KDL_CACHE_DIR", test_cache, 1);
   unsetenv("KDL_CACHE");
   unsetenv("KDL_EXPLORE");
-}
-
-static inline void remove_cache(void) {
-  char command[600];
-  snprintf(command, sizeof command, "rm -rf %s", test_cache);
-  assert_int_equal(system(command), 0);
 }
 
 enum { test_variants = 8 };
@@ -156,8 +153,9 @@ static inline void table_path(char path[600]) {
 
 static inline int clean_up(void **state) {
   (void)state;
-  remove_cache();
-  return 0;
+  char command[600];
+  snprintf(command, sizeof command, "rm -rf %s", test_folder);
+  return test_cache[0] ? system(command) : 0;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef KDL_TESTS_UNIT_DRIVER_SUPPORT_H
 #define KDL_TESTS_UNIT_DRIVER_SUPPORT_H
 
+#include "fake_log.h"
 #include "support.h"
 
 #include "lib/registry/backend.h"
@@ -20,8 +21,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The fake                                                                                     */
 
-static char log_path[1024];
-static pid_t log_owner;
+static char log_path[fake_log_size];
 
 static inline bool is_old(void) {
   return strcmp(getenv("KDL_TEST_FAKE"), "old") == 0;
@@ -94,12 +94,14 @@ static inline bool run_for_each_driver(char **argv, int *out_result) {
   for (size_t i = 0; i < sizeof runs / sizeof *runs; ++i) {
     printf("driver: %s\n", runs[i].name);
     fflush(stdout);
+    make_fake_log(log_path);
     pid_t child = fork();
     if (child == 0) {
       char path[1024];
       snprintf(path, sizeof path, "%s/%s", KDL_TEST_FAKES, runs[i].folder);
       setenv("LD_LIBRARY_PATH", path, 1);
       setenv("KDL_TEST_FAKE", runs[i].name, 1);
+      setenv("KDL_TEST_LOG", log_path, 1);
       setenv("KDL_FAKE_DEVICES", DRIVER_DEVICES, 1);
       if (runs[i].setting)
         putenv(runs[i].setting);
@@ -108,25 +110,17 @@ static inline bool run_for_each_driver(char **argv, int *out_result) {
     }
     int status = 1;
     waitpid(child, &status, 0);
+    unlink(log_path);
     *out_result |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   }
   return false;
 }
 
-/* Not by a child that ends by exit. */
-static inline void remove_log(void) {
-  if (getpid() == log_owner)
-    unlink(log_path);
-}
-
+/* In a run of run_for_each_driver. */
 static inline void start_log(void) {
-  const char *folder = getenv("TMPDIR");
-  snprintf(log_path, sizeof log_path, "%s/kdl-driver-XXXXXX", folder ? folder : "/tmp");
-  int file = mkstemp(log_path);
-  assert_true(file >= 0);
-  close(file);
-  log_owner = getpid();
-  atexit(remove_log);
+  const char *path = getenv("KDL_TEST_LOG");
+  assert_non_null(path);
+  snprintf(log_path, sizeof log_path, "%s", path);
   setenv("KDL_FAKE_LOG", log_path, 1);
   clear_log();
 }

@@ -79,7 +79,6 @@ static void launches_use_the_image_of_their_values(void **state) {
   if (!is_old())
     assert_int_equal(calls_of(SPECIALIZE_CAPTURING), after);
   end(&s);
-  unlink(log_path);
   remove_folder(work);
 }
 

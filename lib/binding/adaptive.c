@@ -37,6 +37,10 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+static bool is_unbindable(const kdl_kernel *variant) {
+  return atomic_load_explicit(&variant->bind_state, memory_order_acquire) == KDL_UNBINDABLE;
+}
+
 /* A variant that is not bound: loads it, and takes it out where it does not load. `out_again`:
  * choose again. */
 static kdl_status load_variant(const kdl_kernel *kernel, void *queue, uint32_t number,
@@ -51,7 +55,7 @@ static kdl_status load_variant(const kdl_kernel *kernel, void *queue, uint32_t n
       kdl_adaptive_choice->loaded(kernel->variants->adaptive, trial, now_ns() - begin);
     return KDL_OK;
   }
-  if (atomic_load_explicit(&variant->bind_state, memory_order_acquire) != KDL_UNBINDABLE)
+  if (!is_unbindable(variant))
     return status;
   if (is_measured)
     kdl_adaptive_choice->end(kernel->variants->adaptive, trial, queue, status);
@@ -60,35 +64,68 @@ static kdl_status load_variant(const kdl_kernel *kernel, void *queue, uint32_t n
   return status;
 }
 
-/* Chooses until a variant loads. After each failure one variant fewer is left; where none is, the
- * failure is that of the first. */
-static kdl_status choose_loaded(const kdl_kernel *kernel, void *queue, const kdl_extent *extent,
-                                uint32_t flags, const kdl_args *args, kdl_adaptive_trial *trial,
-                                kdl_kernel **out_kernel) {
-  const struct kdl_variants *variants = kernel->variants;
-  for (size_t tries = 0;; ++tries) {
-    uint32_t number = kdl_adaptive_choice->choose(variants->adaptive, extent, flags, args, trial);
-    *out_kernel = variants->items[number].kernel;
-    if (kdl_kernel_is_bound(*out_kernel))
-      return KDL_OK;
-    bool again;
-    kdl_status status = load_variant(kernel, queue, number, trial, &again);
-    if (!again)
-      return status;
-    if (tries == variants->count)
-      return kdl_fail_cached(&variants->items[0].kernel->failure);
-  }
-}
-
-/* Each image may be for other launches. */
+/* Each image may be for other launches. Those behind the conditions are for every launch. */
 static bool is_for_no_variant(const kdl_kernel *kernel, uint32_t flags) {
-  uint32_t all = (uint32_t)(((uint64_t)1 << kernel->variants->count) - 1);
-  return kernel->ranking->has_conditions && flags >> KDL_ADAPTIVE_CONDITIONS_AT == all;
+  const size_t count = kernel->variants->count;
+  return kernel->ranking->has_conditions && count <= KDL_ADAPTIVE_CONDITIONS &&
+         flags >> KDL_ADAPTIVE_CONDITIONS_AT == (1u << count) - 1;
 }
 
 static kdl_status fail_no_variant(const kdl_kernel *kernel) {
   return kdl_fail(KDL_NO_MATCH, "%s: no image is for this launch: the condition of each is not met",
                   kernel->name);
+}
+
+static bool is_refused(uint32_t flags, size_t number) {
+  return number < KDL_ADAPTIVE_CONDITIONS && flags >> KDL_ADAPTIVE_CONDITIONS_AT >> number & 1;
+}
+
+/* Where no variant is left to choose: the first in rank order that is for the launch and loads,
+ * also of those that are not tried. */
+static kdl_status select_by_rank(const kdl_kernel *kernel, void *queue, uint32_t flags,
+                                 kdl_kernel **out_kernel) {
+  const kdl_kernel *first_failed = NULL;
+  for (size_t i = 0; i < kernel->variants->count; ++i) {
+    kdl_kernel *variant = kernel->variants->items[i].kernel;
+    if (is_refused(flags, i))
+      continue;
+    *out_kernel = variant;
+    if (kdl_kernel_is_bound(variant))
+      return KDL_OK;
+    kdl_status status = kdl_entry_prepare(variant, queue);
+    if (status == KDL_OK || !is_unbindable(variant))
+      return status;
+    first_failed = first_failed ? first_failed : variant;
+  }
+  return first_failed ? kdl_fail_cached(&first_failed->failure) : fail_no_variant(kernel);
+}
+
+static bool is_ready(const kdl_kernel *kernel, uint32_t flags, uint32_t number) {
+  return kdl_kernel_is_bound(kernel->variants->items[number].kernel) && !is_refused(flags, number);
+}
+
+/* Loads the variant that was chosen. After each failure one variant fewer is left to choose. */
+static kdl_status load_chosen(const kdl_kernel *kernel, uint32_t number, void *queue,
+                              const kdl_extent *extent, uint32_t flags, const kdl_args *args,
+                              kdl_adaptive_trial *trial, kdl_kernel **out_kernel) {
+  const struct kdl_variants *variants = kernel->variants;
+  for (size_t tries = 0; tries < variants->count; ++tries) {
+    *out_kernel = variants->items[number].kernel;
+    if (is_ready(kernel, flags, number))
+      return KDL_OK;
+    if (is_refused(flags, number) || is_unbindable(*out_kernel))
+      break;
+    bool again;
+    kdl_status status = load_variant(kernel, queue, number, trial, &again);
+    if (!again)
+      return status;
+    number = kdl_adaptive_choice->choose(variants->adaptive, extent, flags, args, trial);
+  }
+  if (trial && trial->entry) {
+    kdl_adaptive_choice->end(variants->adaptive, trial, queue, KDL_UNSUPPORTED);
+    trial->entry = NULL;
+  }
+  return select_by_rank(kernel, queue, flags, out_kernel);
 }
 
 kdl_status kdl_adaptive_select(const kdl_kernel *kernel, void *queue, const kdl_extent *items,
@@ -97,8 +134,11 @@ kdl_status kdl_adaptive_select(const kdl_kernel *kernel, void *queue, const kdl_
   uint32_t flags = kernel->ranking->has_conditions ? refused_by_condition(kernel, items, args) : 0;
   if (is_for_no_variant(kernel, flags))
     return fail_no_variant(kernel);
-  return choose_loaded(kernel, queue, items ? items : &unknown,
-                       flags | (items ? 0 : KDL_ADAPTIVE_GRID), args, NULL, out_kernel);
+  const kdl_extent *extent = items ? items : &unknown;
+  flags |= items ? 0 : KDL_ADAPTIVE_GRID;
+  uint32_t number =
+      kdl_adaptive_choice->choose(kernel->variants->adaptive, extent, flags, args, NULL);
+  return load_chosen(kernel, number, queue, extent, flags, args, NULL, out_kernel);
 }
 
 bool kdl_kernel_is_decided(const kdl_kernel *kernel, const kdl_extent *items,
@@ -172,16 +212,8 @@ static inline kdl_status launch_chosen(kdl_kernel *kernel, const kdl_extent *ext
   uint32_t number =
       kdl_adaptive_choice->choose(kernel->variants->adaptive, extent, flags, call->args, &trial);
   chosen = kernel->variants->items[number].kernel;
-  if (!trial.entry && kdl_kernel_is_bound(chosen))
-    return launch_variant(chosen, call);
-  if (!kdl_kernel_is_bound(chosen)) {
-    bool again;
-    kdl_status status = load_variant(kernel, call->queue, number, &trial, &again);
-    if (again)
-      status = choose_loaded(kernel, call->queue, extent, flags, call->args, &trial, &chosen);
-    if (status != KDL_OK)
-      return status;
-  }
+  if (!is_ready(kernel, flags, number))
+    KDL_TRY(load_chosen(kernel, number, call->queue, extent, flags, call->args, &trial, &chosen));
   return trial.entry ? launch_measured(kernel, chosen, &trial, call) : launch_variant(chosen, call);
 }
 

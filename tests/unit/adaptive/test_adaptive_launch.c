@@ -130,6 +130,54 @@ static void conditions_hold_for_what_is_tried(void **state) {
   free_rows(&made);
 }
 
+/* The first image and the last have conditions, whatever number of images lies between. */
+static void kernels_may_have_hundreds_of_images(void **state) {
+  (void)state;
+  static const size_t counts[] = {28, 29, 32, 33, 63, 64, 65, 128, limit_rows};
+  static host_row rows[limit_rows];
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+    const size_t count = counts[i];
+    for (int has_last = 0; has_last < 2; ++has_last) {
+      begin(state);
+      for (size_t k = 0; k < count; ++k)
+        rows[k] = (host_row){"mark2", 0, NULL, "5", KEY, SIG SAFE};
+      rows[0] = (host_row){"mark1", 0, NULL, "9", KEY, SIG SAFE "; when=n>=102"};
+      rows[count - 1] =
+          (host_row){"mark3", 0, NULL, "1", KEY, has_last ? SIG SAFE "; when=n<=99" : SIG SAFE};
+      host_library made = open_rows(rows, count);
+      kdl_kernel *mark = adaptive_kernel(made.lib);
+      assert_int_equal(run_often(mark, 100, 40) & ~(1u << 3), 1u << 2);
+      assert_int_equal(run_often(mark, 103, 40) & 1u << 1, 1u << 1);
+      free_rows(&made);
+    }
+  }
+}
+
+/* No more than 64 are tried; others run where none of those loads. */
+static void images_behind_those_that_are_tried_run_too(void **state) {
+  (void)state;
+  static host_row rows[limit_rows];
+  for (size_t i = 0; i < limit_rows; ++i)
+    rows[i] = (host_row){"mark1", 3000, NULL, "5", KEY, SIG SAFE};
+  rows[limit_rows - 1] = (host_row){"mark4", 0, NULL, "1", KEY, SIG SAFE};
+  host_library made = open_rows(rows, limit_rows);
+  assert_int_equal(run_often(adaptive_kernel(made.lib), 100, 20), 1u << 4);
+  free_rows(&made);
+}
+
+/* None may be tried, and the first one is not for the launch: the next one that is for it runs. */
+static void conditions_hold_where_nothing_is_tried(void **state) {
+  (void)state;
+  static const host_row rows[] = {{"mark1", 0, NULL, "9", KEY, SIG "; when=n>=102"},
+                                  {"mark2", 0, NULL, "5", KEY, SIG},
+                                  {"mark3", 0, NULL, "1", KEY, SIG "; when=n>=102"}};
+  host_library made = open_rows(rows, 3);
+  kdl_kernel *mark = adaptive_kernel(made.lib);
+  assert_int_equal(run_often(mark, 100, 20), 1u << 2);
+  assert_int_equal(run_often(mark, 103, 20), 1u << 1);
+  free_rows(&made);
+}
+
 static void a_native_handle_pins(void **state) {
   (void)state;
   host_library made = open_rows(safe_rows, 3);
@@ -235,6 +283,9 @@ int main(void) {
       cmocka_unit_test_setup(undeclared_variants_are_not_tried, begin),
       cmocka_unit_test_setup(images_that_do_not_load_are_left_out, begin),
       cmocka_unit_test_setup(conditions_hold_for_what_is_tried, begin),
+      cmocka_unit_test_setup(kernels_may_have_hundreds_of_images, begin),
+      cmocka_unit_test_setup(images_behind_those_that_are_tried_run_too, begin),
+      cmocka_unit_test_setup(conditions_hold_where_nothing_is_tried, begin),
       cmocka_unit_test_setup(a_native_handle_pins, begin),
       cmocka_unit_test_setup(explicit_grids, begin),
       cmocka_unit_test_setup(sequences_choose_when_they_are_recorded, begin),

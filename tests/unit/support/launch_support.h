@@ -27,7 +27,7 @@ typedef struct host_row {
   const char *value;
 } host_row;
 
-enum { limit_rows = 8 };
+enum { limit_rows = 300 };
 
 typedef struct host_library {
   kdl_library *lib;

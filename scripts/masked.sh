@@ -37,6 +37,7 @@ fi
 environment=()
 while IFS='=' read -rd '' name value; do
   case $name in
+    PIP_FIND_LINKS) ;; # a folder that is hidden now
     http_proxy | https_proxy | no_proxy | HTTP_PROXY | HTTPS_PROXY | NO_PROXY | PIP_* | SSL_CERT_* | *_CA_BUNDLE | TERM | LANG | JOBS | SETUP)
       environment+=("$name=$value")
       ;;
@@ -45,20 +46,33 @@ done < <(env -0)
 [ ! -e "$HOME/.gitconfig" ] || environment+=("GIT_CONFIG_GLOBAL=$HOME/.gitconfig")
 
 own=$(mktemp -d)
+# With a namespace, /tmp and /var/tmp are this run's alone; below the checkout, which they would hide, they are not.
+temporary() { find /tmp /var/tmp -mindepth 1 -maxdepth 1 -name "$1" | sort; }
+left_in='*kdl*'
+if [ "${KDL_MASKED:-}" = folders ] && case $PWD/ in /tmp/* | /var/tmp/*) false ;; esac; then
+  mkdir -p build
+  rmdir "$own"
+  own=$(mktemp -d "$PWD/build/masked.XXXXXX")
+  for folder in /tmp /var/tmp; do
+    mkdir -p "$own$folder"
+    chmod 1777 "$own$folder"
+    mount --bind "$own$folder" "$folder"
+  done
+  left_in='*'
+fi
 trap 'rm -rf "$own"' EXIT
-mkdir "$own/home" "$own/tmp"
-temporary() { find /tmp /var/tmp -maxdepth 1 -name '*kdl*' | sort; }
-temporary >"$own/before"
+mkdir "$own/home"
+temporary "$left_in" >"$own/before"
 code=0
-env -i "${environment[@]}" HOME="$own/home" TMPDIR="$own/tmp" \
+env -i "${environment[@]}" HOME="$own/home" \
   PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@" || code=$?
 {
-  find "$own/home" "$own/tmp" -mindepth 1 ! -type d -printf '%P\n'
-  temporary | comm -13 "$own/before" -
+  find "$own/home" -mindepth 1 -printf 'home/%P\n'
+  temporary "$left_in" | comm -13 "$own/before" -
 } >"$own/left"
 if [ -s "$own/left" ]; then
-  say "$(wc -l <"$own/left") files were left behind, of which:"
-  head -n 20 "$own/left" >&2
+  say "$(wc -l <"$own/left") files and folders were left behind, of which:"
+  head -n 40 "$own/left" >&2
   code=1
 fi
 exit $code

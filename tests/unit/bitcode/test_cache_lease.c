@@ -142,11 +142,12 @@ static void successor_keeps_its_lease(void **state) {
 /* Where no lease can be had, nothing is waited for. */
 static void refused_folder(void **state) {
   (void)state;
-  kdl_cache_settings cache = shared_cache();
+  kdl_cache_settings cache = shared_cache(), refused = cache;
   kdl_cache_lease lease;
-  strcpy(cache.dir, "/proc/kdl");
-  assert_false(kdl_cache_lease_acquire(&cache, key, 10000, 10000, never, NULL, &lease));
+  strcpy(refused.dir, "/proc/kdl");
+  assert_false(kdl_cache_lease_acquire(&refused, key, 10000, 10000, never, NULL, &lease));
   assert_false(lease.is_held);
+  end_cache(&cache);
 }
 
 int main(void) {

@@ -56,4 +56,10 @@ kdl_status kdl_inflater_finish(kdl_inflater *inflater);
 kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
                        size_t *out_size);
 
+/* The same; zlib reports now and then how many of the bytes are compressed. */
+typedef void kdl_visit_packed(void *user, size_t done);
+kdl_status kdl_deflate_observed(kdl_codec codec, const void *data, size_t size,
+                                kdl_visit_packed *visit, void *user, void **out_packed,
+                                size_t *out_size);
+
 #endif

@@ -213,6 +213,11 @@ const char *check_fd_path(const check_file *file, char room[CHECK_FD_PATH_SIZE])
 void check_read_file(check *c, const check_file *file);
 
 /* Evaluates an open library, adds it if it has device code, and closes it. `member` and `package`
+/* What the thread reads next of its file, and how much of that is read: for the line that shows how
+ * far the check is. */
+void check_begin_part(uint64_t from, uint64_t size);
+void check_within_part(check *c, size_t done, size_t count);
+
  * may be NULL. */
 kdl_status check_evaluate(check *c, kdl_library *lib, const check_file *file, const char *member,
                           const char *package);

@@ -276,9 +276,19 @@ static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_fil
   return status;
 }
 
+/* The catalog keeps the names. Reading them takes most of the time of a large file. */
+static void read_kernels(check *c, kdl_catalog *catalog) {
+  size_t kernels, count = kdl_catalog_count(catalog);
+  for (size_t i = 0; i < count; ++i) {
+    (void)kdl_catalog_kernels(catalog, i, &kernels);
+    check_within_part(c, i + 1, count);
+  }
+}
+
 kdl_status check_evaluate(check *c, kdl_library *lib, const check_file *file, const char *member,
                           const char *package) {
   kdl_status status = evaluate_cataloged(c, lib, file, member, package);
   kdl_close(lib);
   return status;
 }
+  read_kernels(c, catalog);

@@ -243,16 +243,46 @@ static void read_stable_file(check *c, const check_file *file) {
   }
 }
 
+/* The file that this thread reads: a part of it, and how much of it was counted. */
+static _Thread_local struct {
+  uint64_t from, size;
+  uint64_t counted;
+} part;
+
+void check_begin_part(uint64_t from, uint64_t size) {
+  part.from = from;
+  part.size = size;
+}
+
+/* With the lock held. */
+static void show_progress(const check *c) {
+  bool is_known = c->is_walked && c->bytes_found; /* how much there is */
+  cli_progress_step(is_known ? (double)c->bytes_done / (double)c->bytes_found : -1,
+                    "%zu files, %.1f GB", c->files, (double)c->bytes_done / 1e9);
+}
+
+void check_within_part(check *c, size_t done, size_t count) {
+  uint64_t now = part.from + (uint64_t)((double)part.size * (double)done / (double)count);
+  if (now <= part.counted)
+    return;
+  pthread_mutex_lock(&c->lock);
+  c->bytes_done += now - part.counted;
+  part.counted = now;
+  show_progress(c);
+  pthread_mutex_unlock(&c->lock);
+}
+
 void check_read_file(check *c, const check_file *file) {
+  uint64_t size = (uint64_t)file->info.st_size;
   had_error = false;
+  part.counted = 0;
+  check_begin_part(0, size);
   read_stable_file(c, file);
   if (had_error && file->is_operand)
     set_incomplete(c);
   pthread_mutex_lock(&c->lock);
   ++c->files;
-  c->bytes_done += (uint64_t)file->info.st_size;
-  bool is_known = c->is_walked && c->bytes_found; /* how much there is */
-  cli_progress_step(is_known ? (double)c->bytes_done / (double)c->bytes_found : -1,
-                    "%zu files, %.1f GB", c->files, (double)c->bytes_done / 1e9);
+  c->bytes_done += size > part.counted ? size - part.counted : 0;
+  show_progress(c);
   pthread_mutex_unlock(&c->lock);
 }

@@ -206,6 +206,7 @@ static void check_zip_member(zip *z, const entry *e) {
   uint64_t offset;
   if (!e->in.compressed_size || !e->in.uncompressed_size)
     return;
+  check_begin_part(z->compressed_size, e->in.compressed_size);
   if (e->in.flags & ZIP_ENCRYPTED)
     add_member_error(z, e->name, "it is encrypted");
   else if (e->in.compressed_size > z->source.size - z->compressed_size)

@@ -19,6 +19,7 @@ static struct {
   int fd;
   uint64_t began_ms, next_ms;
   double share;
+  double from, to; /* the part */
   char detail[160];
   bool is_drawn;
   bool has_thread;
@@ -102,6 +103,8 @@ void cli_progress_begin(const char *what, int fd) {
   shown.began_ms = now_ms();
   shown.next_ms = shown.began_ms + first_ms;
   shown.share = -1;
+  shown.from = 0;
+  shown.to = 1;
   *shown.detail = '\0';
   /* Without the thread, steps alone draw. */
   shown.has_thread = pthread_create(&shown.thread, NULL, beat, NULL) == 0;
@@ -116,6 +119,23 @@ void cli_progress_step(double share, const char *format, ...) {
     va_start(args, format);
     vsnprintf(shown.detail, sizeof shown.detail, format, args);
     va_end(args);
+    draw_if_due();
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void cli_progress_part(double from, double to) {
+  pthread_mutex_lock(&lock);
+  shown.from = from;
+  shown.to = to;
+  pthread_mutex_unlock(&lock);
+}
+
+void cli_progress_within(double share) {
+  pthread_mutex_lock(&lock);
+  double now = shown.from + share * (shown.to - shown.from);
+  if (shown.what && now > shown.share) {
+    shown.share = now;
     draw_if_due();
   }
   pthread_mutex_unlock(&lock);

@@ -12,6 +12,11 @@ void cli_progress_begin(const char *what, int fd);
  * cli_progress_begin. From any thread. */
 void cli_progress_step(double share, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What comes next is the part of the whole from one share to another, of which `share` is done. For
+ * one thread. */
+void cli_progress_part(double from, double to);
+void cli_progress_within(double share);
+
 /* Clears the line, before something else is printed; the next step may draw it again. */
 void cli_progress_clear(void);
 

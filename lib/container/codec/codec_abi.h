@@ -56,6 +56,7 @@ typedef struct {
 
 enum {
   KDL_ZLIB_NO_FLUSH = 0,
+  KDL_ZLIB_FINISH = 4,
   KDL_ZLIB_OK = 0,
   KDL_ZLIB_STREAM_END = 1,
   KDL_ZLIB_MEM_ERROR = -4,

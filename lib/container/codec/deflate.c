@@ -16,8 +16,14 @@ typedef size_t zstd_compress_fn(void *out, size_t capacity, const void *data, si
                                 int level);
 typedef unsigned zstd_is_error_fn(size_t result);
 typedef unsigned long zlib_bound_fn(unsigned long size);
-typedef int zlib_compress_fn(void *out, unsigned long *out_size, const void *data,
-                             unsigned long size, int level);
+typedef int zlib_init_fn(kdl_zlib_stream *stream, int level, const char *version, int size);
+typedef int zlib_deflate_fn(kdl_zlib_stream *stream, int flush);
+typedef int zlib_end_fn(kdl_zlib_stream *stream);
+
+typedef struct {
+  kdl_visit_packed *visit; /* or NULL */
+  void *user;
+} observer;
 
 typedef int lz4_bound_fn(int size);
 typedef int lz4_compress_fn(const void *data, void *out, int size, int capacity, int level);
@@ -43,8 +49,9 @@ static kdl_status finish_packed(const char *codec, size_t size, void *packed, si
   return KDL_OK;
 }
 
-static kdl_status pack_zstd(void *library, const void *data, size_t size, void **out_packed,
-                            size_t *out_size) {
+static kdl_status pack_zstd(void *library, const void *data, size_t size, const observer *to,
+                            void **out_packed, size_t *out_size) {
+  (void)to;
   zstd_bound_fn *bound;
   zstd_compress_fn *compress;
   zstd_is_error_fn *is_error;
@@ -58,21 +65,57 @@ static kdl_status pack_zstd(void *library, const void *data, size_t size, void *
   return finish_packed("zstd", size, packed, packed_size, out_packed, out_size);
 }
 
-static kdl_status pack_zlib(void *library, const void *data, size_t size, void **out_packed,
-                            size_t *out_size) {
-  zlib_bound_fn *bound;
-  zlib_compress_fn *compress;
-  KDL_TRY(find_symbol(library, "compressBound", &bound));
-  KDL_TRY(find_symbol(library, "compress2", &compress));
-  unsigned long capacity = bound(size);
-  void *packed = capacity < size ? NULL : malloc(capacity);
-  if (!packed || compress(packed, &capacity, data, size, zlib_level) != 0)
-    capacity = 0;
-  return finish_packed("zlib", size, packed, capacity, out_packed, out_size);
+typedef struct {
+  zlib_init_fn *init;
+  zlib_deflate_fn *deflate;
+  zlib_end_fn *end;
+} zlib_functions;
+
+/* In steps, each of which is reported, and because zlib counts in 32 bits. Returns the packed size;
+ * 0 where it failed. */
+static size_t deflate_in_steps(const zlib_functions *zlib, const uint8_t *data, size_t size,
+                               uint8_t *packed, size_t capacity, const observer *to) {
+  enum { most_input = 1 << 20, most_output = 1 << 30 };
+  kdl_zlib_stream stream = {.avail_in = 0};
+  size_t used = 0, made = 0;
+  int result = zlib->init(&stream, zlib_level, KDL_ZLIB_VERSION, (int)sizeof stream);
+  if (result != KDL_ZLIB_OK)
+    return 0;
+  while (result == KDL_ZLIB_OK) {
+    unsigned input = size - used < most_input ? (unsigned)(size - used) : most_input;
+    unsigned room = capacity - made < most_output ? (unsigned)(capacity - made) : most_output;
+    bool is_last = used + input == size;
+    stream.next_in = data + used;
+    stream.avail_in = input;
+    stream.next_out = packed + made;
+    stream.avail_out = room;
+    result = zlib->deflate(&stream, is_last ? KDL_ZLIB_FINISH : KDL_ZLIB_NO_FLUSH);
+    used += input - stream.avail_in;
+    made += room - stream.avail_out;
+    if (to->visit)
+      to->visit(to->user, used);
+  }
+  zlib->end(&stream);
+  return result == KDL_ZLIB_STREAM_END ? made : 0;
 }
 
-static kdl_status pack_lz4(void *library, const void *data, size_t size, void **out_packed,
-                           size_t *out_size) {
+static kdl_status pack_zlib(void *library, const void *data, size_t size, const observer *to,
+                            void **out_packed, size_t *out_size) {
+  zlib_bound_fn *bound;
+  zlib_functions zlib;
+  KDL_TRY(find_symbol(library, "compressBound", &bound));
+  KDL_TRY(find_symbol(library, "deflateInit_", &zlib.init));
+  KDL_TRY(find_symbol(library, "deflate", &zlib.deflate));
+  KDL_TRY(find_symbol(library, "deflateEnd", &zlib.end));
+  unsigned long capacity = bound(size);
+  void *packed = capacity < size ? NULL : malloc(capacity);
+  size_t packed_size = packed ? deflate_in_steps(&zlib, data, size, packed, capacity, to) : 0;
+  return finish_packed("zlib", size, packed, packed_size, out_packed, out_size);
+}
+
+static kdl_status pack_lz4(void *library, const void *data, size_t size, const observer *to,
+                           void **out_packed, size_t *out_size) {
+  (void)to;
   lz4_bound_fn *bound;
   lz4_compress_fn *compress;
   KDL_TRY(find_symbol(library, "LZ4_compressBound", &bound));
@@ -87,8 +130,8 @@ static kdl_status pack_lz4(void *library, const void *data, size_t size, void **
                        out_size);
 }
 
-typedef kdl_status pack_fn(void *library, const void *data, size_t size, void **out_packed,
-                           size_t *out_size);
+typedef kdl_status pack_fn(void *library, const void *data, size_t size, const observer *to,
+                           void **out_packed, size_t *out_size);
 
 static const struct {
   const char *library;
@@ -99,8 +142,9 @@ static const struct {
     [KDL_CODEC_LZ4] = {"liblz4.so.1", pack_lz4},
 };
 
-kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
-                       size_t *out_size) {
+kdl_status kdl_deflate_observed(kdl_codec codec, const void *data, size_t size,
+                                kdl_visit_packed *visit, void *user, void **out_packed,
+                                size_t *out_size) {
   KDL_TRY(kdl_codec_check(codec));
   if (codec >= sizeof packers / sizeof *packers || !packers[codec].pack)
     return kdl_fail(KDL_BAD_CALL, "found codec %s, expected zstd, zlib or lz4",
@@ -108,7 +152,13 @@ kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **ou
   void *library = dlopen(packers[codec].library, RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return kdl_fail(KDL_UNSUPPORTED, "%s: its library is gone", kdl_codec_name(codec));
-  kdl_status status = packers[codec].pack(library, data, size, out_packed, out_size);
+  kdl_status status =
+      packers[codec].pack(library, data, size, &(observer){visit, user}, out_packed, out_size);
   dlclose(library);
   return status;
+}
+
+kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
+                       size_t *out_size) {
+  return kdl_deflate_observed(codec, data, size, NULL, NULL, out_packed, out_size);
 }

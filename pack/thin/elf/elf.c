@@ -135,6 +135,8 @@ static kdl_status make_contents(elf_plan *plan) {
     if (plan->input->fd >= 0) /* no member of an archive, whose members are counted */
       cli_progress_step((double)i / (double)plan->unit_count, "%zu of %zu containers", i,
                         plan->unit_count);
+    else
+      cli_progress_within((double)i / (double)plan->unit_count);
     bool is_gone = unit->container.kind == THIN_OFFLOAD && !unit->container.kept;
     if (is_gone && unit->mobility != ELF_FROZEN)
       continue;

@@ -22,7 +22,18 @@ typedef struct {
   kdl_arena *arena;
   thin_report *sum;
   device_service *services;
+  double from, to; /* the shares of the whole between which the current member is */
 } zip_thinner;
+
+/* What a member takes: about a tenth of the time to inflate and read it, two to change and verify
+ * it, seven to compress it again. */
+static const double changed_from = 0.1, packed_from = 0.3;
+
+static void begin_phase(const zip_thinner *work, double from, double to) {
+  double size = work->to - work->from;
+  cli_progress_part(work->from + from * size, work->from + to * size);
+  cli_progress_within(0);
+}
 
 /* Why a member stays, without the name at the start of the message. */
 static const char *failure_without_name(const char *name) {
@@ -115,6 +126,7 @@ static kdl_status replace_member_bytes(const zip_thinner *work, zip_member *memb
                                        const thin_report *report, const thin_output *out) {
   uint8_t *bytes = thin_output_bytes(out);
   kdl_status status = verify_thinned_member(input, selection, report, bytes, (size_t)out->size);
+  begin_phase(work, packed_from, 1);
   if (status == KDL_OK)
     status = zip_replace(work->archive, member, bytes, (size_t)out->size, work->arena);
   free(bytes);
@@ -132,6 +144,7 @@ static kdl_status thin_library(const zip_thinner *work, zip_member *member, cons
     work->visit(work->user, shown, NULL, NULL, failure_without_name(name));
     status = KDL_OK;
   } else if (status == KDL_OK) {
+    begin_phase(work, changed_from, packed_from);
     status = thin_file(input, &selection, &(thin_layout_opts){.sparse = false}, &report, &out);
     if (status == KDL_OK && report.is_changed)
       status = replace_member_bytes(work, member, input, &selection, &report, &out);
@@ -180,12 +193,14 @@ kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_v
   *out_report = (thin_report){.old_size = input->size};
   KDL_TRY(zip_read(input->data, input->size, input->name, &archive));
   device_service *services = xcalloc(rules->devices->count + 1, sizeof *services);
-  zip_thinner work = {rules, &archive, visit, user, &out->arena, out_report, services};
+  zip_thinner work = {rules, &archive, visit, user, &out->arena, out_report, services, 0, 1};
   kdl_status status = KDL_OK;
   uint64_t done = 0; /* bytes: a few members have most of them, and take most of the time */
   for (size_t i = 0; i < archive.count && status == KDL_OK; ++i) {
-    cli_progress_step((double)done / (double)input->size, "%zu of %zu members", i, archive.count);
+    work.from = (double)done / (double)input->size;
+    cli_progress_step(work.from, "%zu of %zu members", i, archive.count);
     done += archive.order[i]->entry.compressed_size;
+    work.to = (double)done / (double)input->size;
     status = thin_member(&work, archive.order[i]);
     out_report->is_changed |= archive.order[i]->is_changed;
   }

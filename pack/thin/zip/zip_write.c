@@ -5,6 +5,7 @@
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "tools/common/digests/sha256.h"
+#include "tools/common/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,6 +37,11 @@ static uint32_t crc_of(const uint8_t *data, size_t size) {
   return ~crc;
 }
 
+static void show_packed(void *user, size_t done) {
+  const size_t *size = user;
+  cli_progress_within((double)done / (double)*size);
+}
+
 kdl_status zip_replace(const zip_archive *archive, zip_member *member, const void *data,
                        size_t size, kdl_arena *arena) {
   enum { zlib_header = 2, zlib_check = 4 }; /* around the deflated bytes */
@@ -43,7 +49,8 @@ kdl_status zip_replace(const zip_archive *archive, zip_member *member, const voi
   const uint8_t *packed = data;
   size_t packed_size = size;
   if (member->entry.method == ZIP_DEFLATED) {
-    kdl_status status = kdl_deflate(KDL_CODEC_ZLIB, data, size, &stream, &packed_size);
+    kdl_status status =
+        kdl_deflate_observed(KDL_CODEC_ZLIB, data, size, show_packed, &size, &stream, &packed_size);
     if (status != KDL_OK) {
       kdl_error_prefix("%s!%.*s", archive->name, (int)member->entry.name.length,
                        member->entry.name.data);

@@ -47,6 +47,7 @@ SAME_FIELD(kdl_zlib_stream, z_stream, data_type);
 SAME_FIELD(kdl_zlib_stream, z_stream, adler);
 SAME_FIELD(kdl_zlib_stream, z_stream, reserved);
 SAME(KDL_ZLIB_NO_FLUSH, Z_NO_FLUSH);
+SAME(KDL_ZLIB_FINISH, Z_FINISH);
 SAME(KDL_ZLIB_OK, Z_OK);
 SAME(KDL_ZLIB_STREAM_END, Z_STREAM_END);
 SAME(KDL_ZLIB_MEM_ERROR, Z_MEM_ERROR);

@@ -32,9 +32,7 @@ static bool is_sent(int terminal, const char *text) {
   return false;
 }
 
-/* As in the compression of a member that takes half a minute. */
-static void the_line_goes_on_within_one_step(void **state) {
-  (void)state;
+static void open_terminal(int *out_terminal, int *out_fd) {
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
     skip();
@@ -42,6 +40,15 @@ static void the_line_goes_on_within_one_step(void **state) {
   if (fd < 0)
     skip();
   setenv("TERM", "xterm", 1);
+  *out_terminal = terminal;
+  *out_fd = fd;
+}
+
+/* As in the compression of a member that takes half a minute. */
+static void the_line_goes_on_within_one_step(void **state) {
+  (void)state;
+  int terminal, fd;
+  open_terminal(&terminal, &fd);
   cli_progress_begin("thinning", fd);
   cli_progress_step(0.5, "%d of %d members", 1, 2);
   assert_true(is_sent(terminal, "thinning  50% "));
@@ -53,8 +60,26 @@ static void the_line_goes_on_within_one_step(void **state) {
   close(terminal);
 }
 
+static void a_long_step_has_parts(void **state) {
+  (void)state;
+  int terminal, fd;
+  open_terminal(&terminal, &fd);
+  cli_progress_begin("thinning", fd);
+  cli_progress_step(0.5, "%d of %d members", 1, 2);
+  cli_progress_part(0.5, 1);
+  assert_true(is_sent(terminal, "thinning  50% "));
+  cli_progress_within(0.5);
+  assert_true(is_sent(terminal, "thinning  75% "));
+  cli_progress_within(0.25); /* never back */
+  assert_true(is_sent(terminal, "thinning  75% "));
+  cli_progress_end();
+  close(fd);
+  close(terminal);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_long_step_has_parts),
       cmocka_unit_test(the_line_goes_on_within_one_step),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,12 +237,40 @@ static int print_table(void *user, const char *name, kdl_string text) {
   return 0;
 }
 
-static kdl_status visit_tables(report *of, kdl_table_visit *visit) {
+/* The tables that the library carries: one after another, each with its header. */
+static void visit_carried(report *of, kdl_table_visit *visit) {
+  char name[512];
+  kdl_out_format(&(kdl_out){name, sizeof name, 0}, KDL_TUNED_PREFIX "%s", of->kernel);
+  const kdl_string *carried = NULL;
+  for (size_t i = 0; i < of->count && !carried; ++i)
+    carried = kdl_image_value(of->lib, of->images[i], name);
+  size_t begin = 0, at = 0, before = 0, damaged = 0;
+  kdl_table_line line;
+  while (carried && kdl_table_next(*carried, &at, &line, &damaged)) {
+    if (line.kind == KDL_TABLE_HEADER && before > begin) {
+      visit(of, "", (kdl_string){carried->data + begin, before - begin});
+      begin = before;
+    }
+    before = at;
+  }
+  if (carried && before > begin)
+    visit(of, "", (kdl_string){carried->data + begin, carried->length - begin});
+}
+
+static kdl_status visit_stored(report *of, kdl_table_visit *visit) {
   char folder[PATH_MAX + 16];
-  KDL_TRY(kdl_variants(of->lib, of->kernel, add_image, of));
   if (kdl_table_folder(folder, sizeof folder) != KDL_OK)
     return KDL_OK; /* no cache */
   return kdl_table_each(folder, visit, of);
+}
+
+/* Where the cache has times, those of the library are the start that they grew from. */
+static kdl_status visit_tables(report *of, kdl_table_visit *visit) {
+  KDL_TRY(kdl_variants(of->lib, of->kernel, add_image, of));
+  KDL_TRY(visit_stored(of, visit));
+  if (!of->classes && !of->collected)
+    visit_carried(of, visit);
+  return KDL_OK;
 }
 
 kdl_status cli_choices_print(kdl_library *lib, const char *kernel, size_t *out_count) {

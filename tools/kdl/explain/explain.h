@@ -56,6 +56,7 @@ typedef struct cli_ranking {
   kdl_verdict *items;    /* in rank order */
   size_t count;
   const kdl_verdict *chosen; /* for the kernel, or a file of one module; else NULL */
+  size_t by_launch;          /* so many images, of which measured times choose; 0: ranks do */
   bool is_hollow;            /* the chosen image's code of the kernel does nothing */
   bool fits;                 /* everything that was asked for runs */
   kdl_coverage coverage;     /* where no kernel was asked for */
@@ -66,8 +67,8 @@ typedef struct cli_ranking {
 kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_ranking *out_ranking);
 void cli_ranking_free(cli_ranking *ranking);
 
-/* Moves the choice to the image that the query's launch uses. */
-kdl_status cli_launch_choose(const cli_query *query, cli_ranking *ranking);
+/* Moves the choice to the image that the query's launch uses on the device. */
+kdl_status cli_launch_choose(const cli_query *query, kdl_device *device, cli_ranking *ranking);
 
 /* The condition under which launches use the image; `data` is NULL where it has none. */
 kdl_string cli_image_condition(const cli_query *query, size_t image);

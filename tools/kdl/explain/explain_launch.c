@@ -8,6 +8,8 @@
 #include "tools/common/images/terms.h"
 #include "tools/kdl/explain/explain.h"
 
+#include <kdl/launch.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,25 +75,40 @@ static void store_integer(int64_t value, uint32_t size, unsigned char out_bytes[
 
 enum { most_params = 256 };
 
-/* Whether a launch with these values uses the image. */
-static bool is_for_launch(const cli_launch *launch, const kdl_kernel_key *key) {
+typedef struct {
   unsigned char bytes[most_params][8];
   const void *values[most_params];
+} argument_room;
+
+/* The values as arguments; those that are not given are NULL. */
+static kdl_args make_args(const cli_launch *launch, const kdl_kernel_key *key,
+                          argument_room *room) {
   kdl_param param;
   size_t at = 0, count = 0;
-  memset(values, 0, sizeof values);
+  memset(room->values, 0, sizeof room->values);
   for (; count < most_params && kdl_signature_next(key->sig, &at, &param, NULL); ++count) {
     if (param.kind != KDL_PARAM_INT && param.kind != KDL_PARAM_UINT)
       continue;
     for (size_t i = 0; i < launch->terms.count && param.size <= 8; ++i) {
       if (kdl_kernel_find_param(key, launch->terms.items[i].key) != (long)count)
         continue;
-      store_integer(strtoll(launch->terms.items[i].value.data, NULL, 10), param.size, bytes[count]);
-      values[count] = bytes[count];
+      store_integer(strtoll(launch->terms.items[i].value.data, NULL, 10), param.size,
+                    room->bytes[count]);
+      room->values[count] = room->bytes[count];
     }
   }
-  const kdl_args args = {count, values, NULL};
-  return kdl_kernel_is_for_launch(key, launch->has_items ? &launch->items : NULL, &args);
+  return (kdl_args){count, room->values, NULL};
+}
+
+static const kdl_extent *launch_items(const cli_launch *launch) {
+  return launch->has_items ? &launch->items : NULL;
+}
+
+/* Whether a launch with these values uses the image. */
+static bool is_for_launch(const cli_launch *launch, const kdl_kernel_key *key) {
+  argument_room room;
+  const kdl_args args = make_args(launch, key, &room);
+  return kdl_kernel_is_for_launch(key, launch_items(launch), &args);
 }
 
 /* A name that no image has is a mistake. */
@@ -112,9 +129,35 @@ static kdl_status check_names(const cli_query *query, const cli_ranking *ranking
   return KDL_OK;
 }
 
-kdl_status cli_launch_choose(const cli_query *query, cli_ranking *ranking) {
+/* The image that a handle of the policy adaptive selects, as kdl run does. False where the device
+ * cannot be opened: nothing is measured there. */
+static bool find_measured(const cli_query *query, kdl_device *device, const cli_ranking *ranking,
+                          size_t *out_image) {
+  kdl_kernel *kernel, *variant;
+  kdl_kernel_key key;
+  argument_room room;
+  kdl_kernel_info info = {.size = sizeof info};
+  if (query->opts.policy != KDL_POLICY_ADAPTIVE || !ranking->count ||
+      !ranking->items[0].eligible || !read_key(query, ranking->items[0].image, &key) ||
+      kdl_sym(query->input->lib, device, query->kernel, &query->opts, &kernel) != KDL_OK)
+    return false;
+  const kdl_args args = make_args(query->launch, &key, &room);
+  if (kdl_kernel_variant(kernel, launch_items(query->launch), &args, &variant) != KDL_OK ||
+      kdl_kernel_get(variant, &info) != KDL_OK)
+    return false;
+  *out_image = info.image;
+  return true;
+}
+
+kdl_status cli_launch_choose(const cli_query *query, kdl_device *device, cli_ranking *ranking) {
   bool is_found = false;
+  size_t measured;
   KDL_TRY(check_names(query, ranking));
+  if (find_measured(query, device, ranking, &measured)) {
+    for (size_t i = 0; i < ranking->count; ++i)
+      ranking->items[i].chosen = ranking->items[i].image == measured;
+    return KDL_OK;
+  }
   for (size_t i = 0; i < ranking->count; ++i) {
     kdl_verdict *verdict = &ranking->items[i];
     kdl_kernel_key key;

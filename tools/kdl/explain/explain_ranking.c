@@ -44,6 +44,22 @@ static const kdl_verdict *find_chosen(const cli_ranking *ranking) {
   return found;
 }
 
+/* Under the policy adaptive each launch chooses, so that no image is the one for all. */
+static void leave_to_launch(const cli_query *query, cli_ranking *ranking) {
+#if KDL_WITH_ADAPTIVE
+  size_t count = 0;
+  for (size_t i = 0; i < ranking->count; ++i)
+    count += ranking->items[i].eligible != 0;
+  if (!query->kernel || query->opts.policy != KDL_POLICY_ADAPTIVE || count < 2)
+    return;
+  ranking->by_launch = count;
+  for (size_t i = 0; i < ranking->count; ++i)
+    ranking->items[i].chosen = 0;
+#else
+  (void)query, (void)ranking;
+#endif
+}
+
 kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_ranking *out_ranking) {
   kdl_library *lib = query->input->lib;
   size_t count = kdl_image_count(lib), route;
@@ -54,11 +70,14 @@ kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_rank
   KDL_TRY(
       kdl_device_route_get(device, count ? out_ranking->items[0].route : 0, &out_ranking->about));
   if (query->launch)
-    KDL_TRY(cli_launch_choose(query, out_ranking));
+    KDL_TRY(cli_launch_choose(query, device, out_ranking));
+  else
+    leave_to_launch(query, out_ranking);
   if (query->kernel || query->module_count == 1)
     out_ranking->chosen = find_chosen(out_ranking);
   out_ranking->is_hollow = query->kernel && cli_ranking_is_hollow(query, out_ranking);
-  out_ranking->fits = out_ranking->chosen != NULL && !out_ranking->is_hollow;
+  out_ranking->fits =
+      out_ranking->by_launch || (out_ranking->chosen != NULL && !out_ranking->is_hollow);
   if (query->inventory) {
     KDL_TRY(kdl_device_cover(device, query->inventory, &out_ranking->coverage, &route));
     out_ranking->fits = out_ranking->coverage.is_complete;

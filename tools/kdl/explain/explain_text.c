@@ -217,7 +217,12 @@ static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
     return;
   }
   bool several = !ranking->chosen && ranking->items[0].eligible;
-  if (several && query->kernel)
+  if (ranking->by_launch) {
+    char text[128];
+    snprintf(text, sizeof text, "by each launch, of %zu images; --args=NAME=N shows the one for it",
+             ranking->by_launch);
+    print_labelled("chosen", text, "");
+  } else if (several && query->kernel)
     print_labelled("chosen", "none: each image that fits has a condition", "");
   if (!several)
     print_choice(query, ranking);

@@ -89,14 +89,56 @@ static bool asks_for_help(const char *word) {
   return strcmp(word, "--help") == 0 || strcmp(word, "-help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* The end of a word of a form of use; brackets keep words together. */
+static size_t form_word(const char *form) {
+  size_t length = 0;
+  for (int depth = 0; form[length] && form[length] != '\n'; ++length) {
+    char letter = form[length];
+    if (letter == ' ' && !depth)
+      break;
+    depth += (letter == '[' || letter == '(') - (letter == ']' || letter == ')');
+  }
+  return length;
+}
+
+/* A form of use without its options: "kdl diff OLD NEW". Returns the number of words. */
+static size_t strip_form(const char *form, char *to, size_t room) {
+  kdl_out out = {to, room, 0};
+  size_t words = 0;
+  *to = '\0';
+  for (bool is_value = false; *form && *form != '\n';) {
+    size_t length = form_word(form), start = strspn(form, "[(");
+    bool is_option = form[start] == '-' || strncmp(form, "[OPTION", 7) == 0;
+    if (!is_option && !is_value)
+      kdl_out_format(&out, "%s%.*s", words++ ? " " : "", (int)length, form);
+    is_value = is_option && start == 0 && length == 2; /* -o OUT */
+    form += length;
+    form += strspn(form, " ");
+  }
+  return words;
+}
+
+static const char *next_form(const char *form) {
+  form += strcspn(form, "\n");
+  return form + (*form == '\n');
+}
+
+/* Names the operands of the first form, or of the one that takes most. */
 static kdl_status check_operands(const cli_command *command, const cli_args *args) {
-  int first_form = (int)strcspn(command->usage, "\n");
+  char best[256], other[256];
+  size_t words = strip_form(command->usage, best, sizeof best);
   if (args->operand_count < command->min_operands)
-    return kdl_fail(KDL_BAD_CALL, "missing operand; usage: %.*s", first_form, command->usage);
-  if (args->operand_count > command->max_operands)
-    return kdl_fail(KDL_BAD_CALL, "unexpected operand '%s'; usage: %.*s",
-                    args->operands[command->max_operands], first_form, command->usage);
-  return KDL_OK;
+    return kdl_fail(KDL_BAD_CALL, "missing operand: use %s", best);
+  if (args->operand_count <= command->max_operands)
+    return KDL_OK;
+  for (const char *form = next_form(command->usage); *form; form = next_form(form)) {
+    size_t more = strip_form(form, other, sizeof other);
+    if (more > words)
+      memcpy(best, other, sizeof best);
+    words = more > words ? more : words;
+  }
+  return kdl_fail(KDL_BAD_CALL, "unexpected operand '%s': use %s",
+                  args->operands[command->max_operands], best);
 }
 
 kdl_status cli_args_parse(const cli_command *command, int count, char **words, cli_args *out_args) {
@@ -201,13 +243,8 @@ static void print_option(const cli_option *option) {
   cli_help_wrap(stdout, kdl_text_of(option->help), help_indent, help_indent);
 }
 
-static const char *next_usage_line(const char *line) {
-  line += strcspn(line, "\n");
-  return line + (*line == '\n');
-}
-
 void cli_command_print_usage(const cli_command *command) {
-  for (const char *form = command->usage; *form; form = next_usage_line(form)) {
+  for (const char *form = command->usage; *form; form = next_form(form)) {
     printf("%-*s", usage_indent, form == command->usage ? "usage:" : "");
     cli_help_wrap(stdout, first_line(form), usage_indent, usage_indent + 4);
   }
@@ -229,7 +266,7 @@ void cli_command_help(const cli_command *command) {
   cli_help_wrap(stdout, kdl_text_of(command->summary), 0, 0);
   putchar('\n');
   cli_command_print_options(command);
-  for (const char *part = command->details; part && *part; part = next_usage_line(part)) {
+  for (const char *part = command->details; part && *part; part = next_form(part)) {
     putchar('\n');
     cli_help_wrap(stdout, first_line(part), 0, 0);
   }

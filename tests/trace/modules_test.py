@@ -207,6 +207,24 @@ def test_damaged(s):
         fail("control characters reach the terminal")
 
 
+NAMED = """
+import os, struct
+folder = os.environ["KDL_TRACE_MODULES"]
+with open(f"{folder}/1-0.log", "w") as log:
+    log.write("process\\t1\\tp\\nkernel\\t5\\t_Z5saxpyIfEvT_\\n")
+with open(f"{folder}/1-0.counts", "wb") as counts:
+    counts.write(struct.pack("<6Q", 0, 0, 0, 0, 0, 7))
+"""
+
+
+def test_names(s):
+    """C++ names are demangled in what is printed, and in no file."""
+    text, (process,) = s.run("names", program=[sys.executable, "-c", NAMED])
+    expect_text(text, r"\n +7  void saxpy<float>\(float\)\n")
+    expect("launches", launches(process), {"_Z5saxpyIfEvT_": 7})
+    expect("list", s.list(), ["_Z5saxpyIfEvT_"])
+
+
 def test_hip(s):
     code = os.path.join(s.golden, "launch", "gfx90a.hsaco")
     gpu = "hip:gfx90a:sramecc+:xnack- driver=6.4.43482"

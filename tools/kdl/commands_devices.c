@@ -178,8 +178,8 @@ const cli_command cli_command_trace = {
     .name = "trace",
     .group = CLI_RUN,
     .usage = "kdl trace [-o FILE] [--gpu-time] [--size=BYTES] [--launched=FILE] [--no-launches] "
-             "[--json=FILE] -- PROGRAM [ARG...]\n"
-             "kdl trace report TRACE [--folded=FILE] [--json=FILE] [--html=FILE]\n"
+             "[--no-demangle] [--json=FILE] -- PROGRAM [ARG...]\n"
+             "kdl trace report TRACE [--no-demangle] [--folded=FILE] [--json=FILE] [--html=FILE]\n"
              "kdl trace fold TRACE [-o FILE]",
     .summary = "trace what a program loads and launches, and summarize a trace",
     .details =
@@ -209,6 +209,7 @@ const cli_command cli_command_trace = {
              "thin' and 'kdl check'"},
             {"no-launches", 0, CLI_FLAG, NULL,
              "of CUDA, follow only what is loaded: launches take no longer"},
+            {"no-demangle", 0, CLI_FLAG, NULL, "print C++ names as they are in the file"},
             {"json", 0, CLI_ONCE, "FILE",
              "write modules, failures and launches of CUDA and HIP as JSON; report: the tables"},
             {"html", 0, CLI_ONCE, "FILE",

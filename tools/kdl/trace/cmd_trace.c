@@ -62,15 +62,23 @@ static kdl_status read_trace(const char *path, cli_trace *trace, cli_trace_sums 
   return status;
 }
 
+cli_demangler *cli_trace_demangler(const cli_args *args) {
+  cli_demangler *demangler = NULL;
+  if (!cli_args_has(args, "no-demangle"))
+    (void)cli_demangler_start(&demangler);
+  return demangler;
+}
+
 static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *trace,
                                  cli_trace_sums *sums) {
   static const char *const of_run[] = {"gpu-time", "size", "launched", "no-launches", NULL};
   static const char *const of_others[] = {"json", "folded", "html", NULL};
   static const char *const of_fold[] = {"output", NULL};
+  static const char *const not_of_fold[] = {"json", "folded", "html", "no-demangle", NULL};
   const char *word = is_fold ? "trace fold" : "trace report";
   const char *on_stdout = NULL; /* then no text is printed */
   KDL_TRY(refuse_options(args, of_run, word));
-  KDL_TRY(refuse_options(args, is_fold ? of_others : of_fold, word));
+  KDL_TRY(refuse_options(args, is_fold ? not_of_fold : of_fold, word));
   KDL_TRY(cli_output_on_stdout(args, of_others, &on_stdout));
   if (args->operand_count != 2)
     return kdl_fail(KDL_BAD_CALL, "%zu files are given: use one trace", args->operand_count - 1);
@@ -79,8 +87,12 @@ static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *
     const char *path = cli_args_value(args, "output");
     return save_form(path ? path : "-", cli_trace_write_folded, trace, sums);
   }
-  if (!on_stdout)
-    KDL_TRY(cli_trace_print(trace, sums));
+  if (!on_stdout) {
+    cli_demangler *demangler = cli_trace_demangler(args);
+    kdl_status status = cli_trace_print(trace, sums, demangler);
+    cli_demangler_stop(demangler);
+    KDL_TRY(status);
+  }
   return save_forms(args, trace, sums);
 }
 

@@ -10,6 +10,7 @@
 #ifndef KDL_TOOL_TRACE_MODULES_H
 #define KDL_TOOL_TRACE_MODULES_H
 
+#include "tools/common/demangle.h"
 #include "tools/common/memory.h"
 
 #include <kdl/kdl.h>
@@ -126,7 +127,7 @@ void cli_failure_print(const cli_recorded *recorded, const cli_failure *failure)
 void cli_trace_note_print(const cli_recorded *recorded, const char *note);
 
 /* At the end. */
-void cli_recordings_print(const cli_recordings *recordings);
+void cli_recordings_print(const cli_recordings *recordings, cli_demangler *demangler);
 kdl_status cli_recordings_save_json(const cli_recordings *recordings, const char *path);
 kdl_status cli_recordings_save_launched(const cli_recordings *recordings, const char *path);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "support/base/text.h"
 #include "support/system/process.h"
 #include "tools/common/json.h"
 #include "tools/common/output.h"
@@ -135,7 +136,7 @@ static const cli_launched **sort_kernels(const cli_recorded *recorded, size_t *o
   return list;
 }
 
-static void print_sums(const cli_recorded *recorded) {
+static void print_sums(const cli_recorded *recorded, cli_demangler *demangler) {
   size_t compiled = 0, kernels;
   uint64_t bytes = 0, ns = 0, launches = recorded->other_launches;
   for (size_t i = 0; i < recorded->module_count; ++i) {
@@ -159,18 +160,20 @@ static void print_sums(const cli_recorded *recorded) {
     fprintf(stderr, "; %" PRIu64 " of them of kernels beyond the limit, without names",
             recorded->other_launches);
   fputc('\n', stderr);
-  for (size_t i = 0; i < kernels && i < most_kernels; ++i)
-    cli_text_printf(stderr, "%10" PRIu64 "  %s\n", list[i]->count, list[i]->name);
+  for (size_t i = 0; i < kernels && i < most_kernels; ++i) {
+    kdl_string name = cli_demangle(demangler, kdl_text_of(list[i]->name));
+    cli_text_printf(stderr, "%10" PRIu64 "  %.*s\n", list[i]->count, (int)name.length, name.data);
+  }
   if (kernels > most_kernels)
     fprintf(stderr, "%10s  %zu more: --launched=FILE or --json=FILE\n", "", kernels - most_kernels);
   free(list);
 }
 
-void cli_recordings_print(const cli_recordings *recordings) {
+void cli_recordings_print(const cli_recordings *recordings, cli_demangler *demangler) {
   for (size_t i = 0; i < recordings->count; ++i) {
     const cli_recorded *one = recordings->items[i];
     if (one->module_count || one->kernel_count || one->failure_count)
-      print_sums(one);
+      print_sums(one, demangler);
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef KDL_TOOL_TRACE_H
 #define KDL_TOOL_TRACE_H
 
+#include "tools/common/demangle.h"
 #include "tools/common/memory.h"
 #include "tools/common/options.h"
 
@@ -115,7 +116,11 @@ void cli_trace_sums_free(cli_trace_sums *sums);
 /* ------------------------------------------------------------------------------------------ */
 /* Reporting                                                                                    */
 
-kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums);
+/* For names in lists; NULL with --no-demangle, and without libstdc++. */
+cli_demangler *cli_trace_demangler(const cli_args *args);
+
+kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums,
+                           cli_demangler *demangler);
 void cli_trace_write_folded(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);
 void cli_trace_write_html(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);
 void cli_trace_write_json(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);

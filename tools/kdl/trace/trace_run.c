@@ -166,7 +166,9 @@ static void follow(cli_recordings *recordings, pid_t child, int *out_status) {
 /* What was recorded, at the end. */
 static kdl_status report_recordings(const cli_args *args, const cli_recordings *recordings) {
   const char *json = cli_args_value(args, "json"), *launched = cli_args_value(args, "launched");
-  cli_recordings_print(recordings);
+  cli_demangler *demangler = cli_trace_demangler(args);
+  cli_recordings_print(recordings, demangler);
+  cli_demangler_stop(demangler);
   if (json)
     KDL_TRY(cli_recordings_save_json(recordings, json));
   return launched ? cli_recordings_save_launched(recordings, launched) : KDL_OK;

@@ -57,7 +57,8 @@ static kdl_status print_phases(const cli_trace *trace, const cli_trace_sums *sum
   return cli_table_finish(table);
 }
 
-static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *sums) {
+static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *sums,
+                                cli_demangler *demangler) {
   static const cli_column columns[] = {{.title = "KERNEL", .shrinks = 2},
                                        {.title = "IMAGE", .right = true},
                                        {.title = "TARGET"},
@@ -77,7 +78,8 @@ static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *su
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < sums->kernel_count; ++i) {
     const cli_trace_kernel *kernel = &sums->kernels[i];
-    cli_table_add(table, kdl_text_of(cli_trace_string(trace, kernel->name)));
+    kdl_string name = kdl_text_of(cli_trace_string(trace, kernel->name));
+    cli_table_add(table, cli_demangle(demangler, name));
     if (kernel->image < 0)
       cli_table_add(table, kdl_text_of(""));
     else
@@ -137,13 +139,14 @@ static void print_about(const cli_trace *trace, const cli_trace_sums *sums) {
            "GPU time", trace->device_times_lost);
 }
 
-kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums) {
+kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums,
+                           cli_demangler *demangler) {
   print_about(trace, sums);
   putchar('\n');
   KDL_TRY(print_phases(trace, sums));
   if (sums->kernel_count) {
     putchar('\n');
-    KDL_TRY(print_kernels(trace, sums));
+    KDL_TRY(print_kernels(trace, sums, demangler));
   }
   if (sums->device_count) {
     putchar('\n');

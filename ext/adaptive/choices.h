@@ -36,7 +36,8 @@ extern uint64_t (*kdl_adaptive_clock)(void);
 typedef enum kdl_sample_state {
   KDL_SAMPLE_FREE,
   KDL_SAMPLE_USED,
-  KDL_SAMPLE_PENDING
+  KDL_SAMPLE_PENDING,
+  KDL_SAMPLE_LOST, /* it hangs: its events are not used again */
 } kdl_sample_state;
 
 /* One measured launch. */
@@ -47,7 +48,6 @@ typedef struct kdl_sample {
   bool is_begin; /* of a trial */
   bool is_warm;  /* one of the first after another variant ran: its time is not compared */
   bool is_idle;  /* the device had nothing to do before it */
-  bool is_lost;  /* it hangs: its events are not used again */
   uint32_t variant;
   uint64_t exact;       /* hash of the launch's numbers */
   uint64_t number;      /* of the launch in its class */

@@ -1,26 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Marks of first trials: which process tries which variant for which class. They are in a file that
- * is mapped, so that to set and clear one takes no system call, and a mark outlives a process that
- * ends in the trial.
+ * is mapped, so that to set and clear one takes no file operation, and a mark outlives a process
+ * that ends in the trial.
+ *
+ * Machines and containers may share the file. A PID means something in one PID namespace since one
+ * boot, and there it is used again; so a mark has all of them. A mark from elsewhere counts as left
+ * behind after some minutes, which a trial never takes.
  */
 #ifndef KDL_ADAPTIVE_MARKS_H
 #define KDL_ADAPTIVE_MARKS_H
 
 #include "ext/adaptive/problem_class.h"
+#include "support/system/lock.h"
 
-enum { KDL_MARKS = 128 };
+enum { KDL_MARKS = 64, KDL_MARK_SECONDS = 600 };
 
 typedef struct kdl_mark {
   _Atomic(uint32_t) process; /* 0: free */
-  _Atomic(uint32_t) check;   /* of the members that follow and the process; else they are not set */
-  uint64_t class_words[2];
-  uint64_t variant; /* its identity */
+  _Atomic(uint32_t) check;   /* of process, class and variant; another: the mark is not set */
+  _Atomic(uint64_t) class_words[2];
+  _Atomic(uint64_t) variant; /* its identity */
+  _Atomic(uint64_t) place;   /* the boot and the PID namespace of the process; 0: not known */
+  _Atomic(uint64_t) start;   /* of the process, in ticks since the boot; 0: not known */
+  _Atomic(uint64_t) seconds; /* when it was set, since 1970 */
 } kdl_mark;
 
+typedef struct kdl_mark_process {
+  uint32_t number;
+  uint64_t place, start; /* as in kdl_mark */
+} kdl_mark_process;
+
 typedef struct kdl_marks {
-  kdl_mark *slots; /* NULL: not mapped */
-  bool is_failed;  /* the file cannot be made: nothing is marked */
+  _Atomic(kdl_mark *) slots; /* NULL: not mapped */
+  atomic_bool is_failed;     /* the file cannot be made: nothing is marked */
+  kdl_work opening;
+  kdl_mark_process self; /* that mapped them */
 } kdl_marks;
 
 /* Maps the file of a table, of which `name` is the name. Without `creates` only one that is there.

@@ -164,8 +164,7 @@ static kdl_sample *oldest_pending(kdl_class_entry *entry) {
   kdl_sample *oldest = NULL;
   for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
     kdl_sample *sample = &entry->samples[i];
-    if (sample->state == KDL_SAMPLE_PENDING && !sample->is_lost &&
-        (!oldest || sample->number < oldest->number))
+    if (sample->state == KDL_SAMPLE_PENDING && (!oldest || sample->number < oldest->number))
       oldest = sample;
   }
   return oldest;
@@ -198,7 +197,7 @@ bool kdl_samples_collect(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   }
   if (!sample || !has_hung(entry, sample))
     return has_trial;
-  sample->is_lost = true; /* its events may be passed at any time */
+  sample->state = KDL_SAMPLE_LOST; /* its events may be passed at any time */
   if (sample->is_trial) {
     entry->burst_left = 0;
     --entry->burst_pending;
@@ -252,10 +251,13 @@ static void cancel(kdl_adaptive *adaptive, kdl_adaptive_trial *trial) {
  * them would find them awake after its own launches. So a trial begins with threads that are awake,
  * and after it as many are as were before. */
 static void wake_threads(const kdl_adaptive *adaptive, kdl_class_entry *entry) {
-  if (adaptive->subject.wake_threads)
-    entry->awake = adaptive->subject.wake_threads(UINT32_MAX);
+  unsigned awake = adaptive->subject.wake_threads ? adaptive->subject.wake_threads(UINT32_MAX) : 0;
+  if (!enter_briefly(entry))
+    return;
+  entry->awake = awake;
   if (entry->warm_ns)
     entry->settled_ns = kdl_adaptive_clock() + entry->warm_ns;
+  kdl_entry_leave(entry);
 }
 
 static void end_trial(const kdl_adaptive *adaptive, kdl_class_entry *entry) {
@@ -331,9 +333,9 @@ void kdl_samples_free(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   const kdl_backend_table *table = adaptive->subject.table;
   for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
     kdl_sample *sample = &entry->samples[i];
-    if (sample->start && !sample->is_lost)
+    if (sample->start && sample->state != KDL_SAMPLE_LOST)
       table->event_destroy(adaptive->subject.handle, sample->start);
-    if (sample->end && !sample->is_lost)
+    if (sample->end && sample->state != KDL_SAMPLE_LOST)
       table->event_destroy(adaptive->subject.handle, sample->end);
     sample->start = sample->end = NULL;
   }

@@ -131,7 +131,7 @@ static next_step decide_step(const kdl_adaptive *adaptive, kdl_class_entry *entr
 static kdl_sample *acquire_sample(kdl_class_entry *entry) {
   for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
     kdl_sample *sample = &entry->samples[i];
-    if (sample->state != KDL_SAMPLE_FREE || sample->is_lost)
+    if (sample->state != KDL_SAMPLE_FREE)
       continue;
     sample->state = KDL_SAMPLE_USED;
     ++entry->pending;

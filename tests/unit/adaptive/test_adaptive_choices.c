@@ -299,39 +299,6 @@ static void a_variant_that_ends_the_process_is_excluded(void **state) {
   close_kernel(&kernel);
 }
 
-/* Marks are free again after trials; one of a process that is gone is found once, and one that it
- * had not finished is passed over. */
-static void marks_outlive_their_process(void **state) {
-  (void)state;
-  use_empty_cache();
-  learn_and_close(512);
-  char name[KDL_TABLE_NAME];
-  kdl_table_name((kdl_string){"kernel=mark device=host", 23}, name);
-  kdl_marks marks = {NULL, false};
-  kdl_marks_open(&marks, name, false);
-  assert_non_null(marks.slots);
-  for (size_t i = 0; i < KDL_MARKS; ++i)
-    assert_int_equal(marks.slots[i].process, 0);
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    kdl_marks_set(&marks, &(kdl_problem_class){{1, 2}}, 3);
-    kdl_marks_set(&marks, &(kdl_problem_class){{4, 5}}, 6);
-    marks.slots[0].variant = 7; /* not what was checked */
-    _exit(0);
-  }
-  assert_int_equal(waitpid(child, NULL, 0), child);
-  kdl_mark *own = kdl_marks_set(&marks, &(kdl_problem_class){{8, 9}}, 10);
-  size_t at = 0;
-  const kdl_mark *left = kdl_marks_next(&marks, &at);
-  assert_non_null(left);
-  assert_int_equal(left->variant, 6);
-  assert_null(kdl_marks_next(&marks, &at));
-  assert_int_equal(marks.slots[0].process, 0);
-  kdl_mark_clear(own);
-  kdl_marks_close(&marks);
-}
-
 static atomic_bool is_held;
 
 static void *use_entry_for_a_while(void *entry) {
@@ -466,6 +433,7 @@ static void slow_variants_get_two_launches_on_a_device(void **state) {
   kdl_adaptive_variant variants[3];
   test_kernel kernel = {.us = {30, 900, 20}};
   fill_variants(variants, 3);
+  noise_state = 1; /* an outlier among the leader's times would give the slow one another trial */
   device_free_at = fake_ns;
   kernel.adaptive = open_variants(variants, 3, &fake_table);
   for (size_t i = 0; i < 200000 && !is_decided(&kernel, 512); ++i)
@@ -504,10 +472,8 @@ static void a_hanging_trial_is_excluded(void **state) {
   assert_int_equal(enqueue(&kernel, 512), 0);
   assert_non_null(entry->reasons[1]);
   assert_int_equal(strncmp(entry->reasons[1], "its trial did not end within 3.", 31), 0);
-  for (unsigned k = 0; k < KDL_PENDING_LIMIT; ++k) { /* the events of a driver would stay */
-    entry->samples[k].is_lost = false;
+  for (unsigned k = 0; k < KDL_PENDING_LIMIT; ++k) /* the events of a driver would stay */
     entry->samples[k].state = KDL_SAMPLE_FREE;
-  }
   close_kernel(&kernel);
 }
 
@@ -525,7 +491,6 @@ int main(void) {
       cmocka_unit_test(interruptions_drop_no_variant),
       cmocka_unit_test(a_failing_variant_is_excluded),
       cmocka_unit_test(a_variant_that_ends_the_process_is_excluded),
-      cmocka_unit_test(marks_outlive_their_process),
       cmocka_unit_test(a_forked_child_does_not_wait_for_threads_of_its_parent),
       cmocka_unit_test(devices_are_measured_by_events),
       cmocka_unit_test(slow_variants_get_two_launches_on_a_device),

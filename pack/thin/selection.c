@@ -137,6 +137,68 @@ static void note_device_refusal(selector *c, const kdl_ranking *ranking,
       reasons & KDL_REASONS_UNKNOWN ? "" : "nothing asked for takes it: ", why.reasons[0].words);
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+/* The kernels of an image whose metadata has them, which need not be inflated and read. */
+static const kdl_string *listed_kernels(const selector *c, size_t image, size_t *out_count) {
+  kdl_image_info info = cli_image_at(c->selection->lib, image);
+  kdl_string name;
+  bool is_listed = false;
+  *out_count = 0;
+  for (size_t i = 0; i < info.pair_count && !is_listed; ++i)
+    is_listed = kdl_kernel_name(info.pairs[i].key, &name);
+  return is_listed ? kdl_catalog_kernels(c->catalog, image, out_count) : NULL;
+}
+
+/* Whether the image stays and holds the kernel, as code of that module. */
+static bool is_holder(const selector *c, size_t image, uint32_t module, kdl_string kernel) {
+  return c->module_of[image] == module && c->image_statuses[image] >= kept_more &&
+         kdl_catalog_has_kernel(c->catalog, image, kernel) == KDL_KERNEL_PRESENT;
+}
+
+/* Whether the device runs a better image of the module with the kernel, which stays. */
+static bool is_held(const selector *c, const kdl_ranking *ranking, size_t place,
+                    kdl_string kernel) {
+  uint32_t module = c->module_of[kdl_ranking_at(ranking, place)->image];
+  for (size_t i = 0; i < place; ++i) {
+    const kdl_candidate *better = kdl_ranking_at(ranking, i);
+    if (!better->reasons && is_holder(c, better->image, module, kernel))
+      return true;
+  }
+  return false;
+}
+
+/* Keeps what runs and ranks behind, if it has kernels that the better images lack: those of one
+ * module in an OffloadBinary need not hold the same ones. */
+static void keep_lone_listed(selector *c, const kdl_ranking *ranking) {
+  for (size_t place = 0; place < kdl_ranking_count(ranking); ++place) {
+    const kdl_candidate *candidate = kdl_ranking_at(ranking, place);
+    size_t count = 0;
+    if (candidate->reasons || c->image_statuses[candidate->image] != behind)
+      continue;
+    const kdl_string *names = listed_kernels(c, candidate->image, &count);
+    bool is_needed = false;
+    for (size_t n = 0; n < count && !is_needed; ++n)
+      is_needed = !is_held(c, ranking, place, names[n]);
+    if (is_needed)
+      set_image_status(c, candidate->image, kept_more, c->better[candidate->image]);
+  }
+}
+
+/* The image that is preferred: one with the same kernel, where kernels are listed. */
+static uint32_t preferred_image(const selector *c, size_t image) {
+  size_t count = 0;
+  const kdl_string *names = listed_kernels(c, image, &count);
+  if (!count || is_holder(c, c->better[image], c->module_of[image], names[0]))
+    return c->better[image];
+  for (size_t i = 0; i < c->selection->count; ++i) {
+    if (is_holder(c, i, c->module_of[image], names[0]))
+      return (uint32_t)i;
+  }
+  return c->better[image];
+}
+
 /* Reads images until one that the device admits has kernels. *takes_any is set where it admits
  * one. */
 static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
@@ -165,6 +227,7 @@ static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
     else
       note_device_refusal(c, ranking, candidate);
   }
+  keep_lone_listed(c, ranking);
   free(ranking);
   return KDL_OK;
 }
@@ -189,8 +252,7 @@ static kdl_status select_for_device(selector *c, size_t module_count) {
 
 static bool lacks_kernel(const selector *c, size_t first, size_t end, kdl_string kernel) {
   for (size_t i = first; i < end; ++i) {
-    if (c->module_of[i] == c->module_of[first] && c->image_statuses[i] >= kept_more &&
-        kdl_catalog_has_kernel(c->catalog, i, kernel) == KDL_KERNEL_PRESENT)
+    if (is_holder(c, i, c->module_of[first], kernel))
       return false;
   }
   return true;
@@ -301,7 +363,7 @@ static const char *explain_image_status(const selector *c, size_t i) {
     return xarena_format(arena, "holds kernels that image %u lacks", c->better[i]);
   case behind:
   case behind_code:
-    return xarena_format(arena, "%s prefers image %u", c->devices[i], c->better[i]);
+    return xarena_format(arena, "%s prefers image %u", c->devices[i], preferred_image(c, i));
   case refused:
     break;
   }

@@ -24,6 +24,7 @@ typedef enum { refused, not_known, passed_over, fallback, chosen } standing;
 typedef struct {
   standing standing;
   const char *device; /* the device with that outcome */
+  bool of_kernel;     /* among images that hold one of its kernels, not among all */
   size_t preferred;   /* the first image of its form, or ... */
   bool is_other_form; /* ... of all */
   char refusal[256];  /* the reason, for refused */
@@ -44,6 +45,7 @@ typedef struct {
   size_t best;           /* the first of them */
   bool is_served;        /* the device admits an image with kernels */
   bool link_inputs_only; /* keep link inputs for the device */
+  bool of_kernel;        /* it is that of one kernel */
   uint32_t forms;        /* seen so far */
   size_t first[form_count];
 } keep_state;
@@ -88,9 +90,10 @@ static int keep_candidate(void *user, const kdl_verdict *verdict) {
   }
   standing now = !is_first ? passed_over : k->fitting ? fallback : chosen;
   image_outcome *entry = &k->outcomes[verdict->image];
-  if (now > entry->standing)
+  if (now > entry->standing || (now == entry->standing && k->of_kernel > entry->of_kernel))
     *entry = (image_outcome){.standing = now,
                              .device = k->device->name,
+                             .of_kernel = k->of_kernel,
                              .preferred = is_needless ? k->best : k->first[form],
                              .is_other_form = is_needless};
   ++k->fitting;
@@ -102,6 +105,7 @@ static int keep_candidate(void *user, const kdl_verdict *verdict) {
 static kdl_status rank_for_kernel(keep_state *k, const cli_indexed_kernel *kernel) {
   k->forms = 0;
   k->fitting = 0;
+  k->of_kernel = kernel != NULL;
   return kdl_library_explain(k->input->lib, k->device->device, kernel ? kernel->kernel.data : NULL,
                              NULL, kernel ? kernel->images : NULL, kernel ? kernel->count : 0,
                              keep_candidate, k);

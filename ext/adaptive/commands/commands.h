@@ -13,7 +13,8 @@ int cli_run_tune(const cli_args *args);
 extern const cli_command cli_command_tune;
 
 /* Prints what was measured of a kernel's variants: each table of this user's cache with one of the
- * library's images, else those that the library carries, by classes of problems. *out_count is the number of classes. */
+ * library's images, else those that the library carries, by classes of problems. *out_count is the
+ * number of classes. */
 kdl_status cli_choices_print(kdl_library *lib, const char *kernel, size_t *out_count);
 
 /* The same as an array of JSON. */

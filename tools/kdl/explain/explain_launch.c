@@ -137,8 +137,8 @@ static bool find_measured(const cli_query *query, kdl_device *device, const cli_
   kdl_kernel_key key;
   argument_room room;
   kdl_kernel_info info = {.size = sizeof info};
-  if (query->opts.policy != KDL_POLICY_ADAPTIVE || !ranking->count ||
-      !ranking->items[0].eligible || !read_key(query, ranking->items[0].image, &key) ||
+  if (query->opts.policy != KDL_POLICY_ADAPTIVE || !ranking->count || !ranking->items[0].eligible ||
+      !read_key(query, ranking->items[0].image, &key) ||
       kdl_sym(query->input->lib, device, query->kernel, &query->opts, &kernel) != KDL_OK)
     return false;
   const kdl_args args = make_args(query->launch, &key, &room);

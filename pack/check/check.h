@@ -79,6 +79,7 @@ typedef struct check_verdict {
   kdl_coverage coverage; /* without the name of a kernel */
   size_t best;           /* kernels that the vendor's best-served device runs, or modules where no
                             kernel can be listed */
+  size_t middle;         /* of those of the vendor that run something, what the middle one runs */
   check_gap *gaps;
   size_t gap_count, gap_capacity;
   size_t unlisted_kernels;    /* kernels with reasons beyond CHECK_LIMIT_GAPS */
@@ -160,7 +161,8 @@ typedef struct check {
   size_t error_count, error_capacity;
   const char **dist_infos; /* folders named *.dist-info */
   size_t dist_info_count, dist_info_capacity;
-  size_t files;                     /* files read */
+  size_t files;           /* files read */
+  size_t files_with_code; /* of those, with device code; archives have several libraries */
   uint64_t bytes_found, bytes_done; /* of files */
   bool is_walked;                   /* all files were found */
   bool is_incomplete; /* a file changed while it was read, memory or disk space ran out for it, or a
@@ -212,12 +214,12 @@ const char *check_fd_path(const check_file *file, char room[CHECK_FD_PATH_SIZE])
 /* Reads a file and adds its libraries. */
 void check_read_file(check *c, const check_file *file);
 
-/* Evaluates an open library, adds it if it has device code, and closes it. `member` and `package`
 /* What the thread reads next of its file, and how much of that is read: for the line that shows how
  * far the check is. */
 void check_begin_part(uint64_t from, uint64_t size);
 void check_within_part(check *c, size_t done, size_t count);
 
+/* Evaluates an open library, adds it if it has device code, and closes it. `member` and `package`
  * may be NULL. */
 kdl_status check_evaluate(check *c, kdl_library *lib, const check_file *file, const char *member,
                           const char *package);
@@ -300,8 +302,8 @@ void check_find_packages(check *c);
 
 /* Whether a library runs on a device. The last two do not count. */
 typedef enum check_answer {
-  CHECK_YES,    /* at least 0.8 of what it runs on the vendor's best-served device; with --only all
-                   listed kernels */
+  CHECK_YES,    /* at least 0.8 of what it runs on the vendor's best-served device, or half of it
+                   and as much as on the middle one; with --only all listed kernels */
   CHECK_PARTLY, /* less */
   CHECK_NO,     /* nothing */
   CHECK_OTHER,  /* it is for other devices: another one that was asked about, or its package has

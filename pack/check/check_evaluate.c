@@ -159,24 +159,43 @@ static size_t served(const kdl_coverage *coverage) {
   return coverage->kernels ? coverage->kernels_run + coverage->kernels_void : coverage->modules_run;
 }
 
-/* CPUs are of so many kinds that none is typical: all that is for CPUs counts. */
+static int compare_sizes(const void *left, const void *right) {
+  size_t a = *(const size_t *)left, b = *(const size_t *)right;
+  return (a > b) - (a < b);
+}
+
+/* What the best-served device of the vendor runs, and the middle one of those that run something.
+ * CPUs are of so many kinds that none is typical: all that is for CPUs counts. */
 static kdl_status find_best_served(check *c, const kdl_inventory *inventory, kdl_device *device,
                                    check_verdict *verdict) {
   const kdl_coverage *own = &verdict->coverage;
   kdl_target_family family = kdl_device_spec_family(kdl_device_route_spec(device, 0));
   bool is_cpu = kdl_family_class(family) != KDL_CLASS_GPU;
   verdict->best = is_cpu && own->kernels ? own->kernels - own->kernels_other : served(own);
-  for (size_t i = 0; i < c->typical.count && !own->is_complete; ++i) {
+  verdict->middle = verdict->best;
+  if (is_cpu || own->is_complete)
+    return KDL_OK;
+  size_t *counts = xcalloc(c->typical.count + 1, sizeof *counts);
+  size_t count = 0;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < c->typical.count && status == KDL_OK; ++i) {
     kdl_device *other = c->typical.items[i].device;
     kdl_coverage coverage;
     size_t route;
     if (kdl_device_spec_family(kdl_device_route_spec(other, 0)) != family)
       continue;
-    KDL_TRY(kdl_device_cover(other, inventory, &coverage, &route));
-    if (served(&coverage) > verdict->best)
-      verdict->best = served(&coverage);
+    status = kdl_device_cover(other, inventory, &coverage, &route);
+    if (status == KDL_OK && served(&coverage))
+      counts[count++] = served(&coverage);
   }
-  return KDL_OK;
+  if (status == KDL_OK && count) {
+    qsort(counts, count, sizeof *counts, compare_sizes);
+    verdict->middle = counts[count / 2];
+    if (counts[count - 1] > verdict->best)
+      verdict->best = counts[count - 1];
+  }
+  free(counts);
+  return status;
 }
 
 static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inventory *inventory,
@@ -257,6 +276,15 @@ static bool is_listed(void *user, kdl_string kernel) {
   return cli_kernel_list_find(user, kernel);
 }
 
+/* The catalog keeps the names. Reading them takes most of the time of a large file. */
+static void read_kernels(check *c, kdl_catalog *catalog) {
+  size_t kernels, count = kdl_catalog_count(catalog);
+  for (size_t i = 0; i < count; ++i) {
+    (void)kdl_catalog_kernels(catalog, i, &kernels);
+    check_within_part(c, i + 1, count);
+  }
+}
+
 static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_file *file,
                                      const char *member, const char *package) {
   kdl_catalog *catalog;
@@ -264,6 +292,7 @@ static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_fil
   KDL_TRY(kdl_library_catalog(lib, &catalog));
   if (!has_device_code(lib, catalog))
     return KDL_OK;
+  read_kernels(c, catalog);
   if (c->visit)
     return c->visit(c->visit_user, lib, file, member);
   KDL_TRY(kdl_inventory_create(catalog, &inventory));
@@ -276,19 +305,9 @@ static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_fil
   return status;
 }
 
-/* The catalog keeps the names. Reading them takes most of the time of a large file. */
-static void read_kernels(check *c, kdl_catalog *catalog) {
-  size_t kernels, count = kdl_catalog_count(catalog);
-  for (size_t i = 0; i < count; ++i) {
-    (void)kdl_catalog_kernels(catalog, i, &kernels);
-    check_within_part(c, i + 1, count);
-  }
-}
-
 kdl_status check_evaluate(check *c, kdl_library *lib, const check_file *file, const char *member,
                           const char *package) {
   kdl_status status = evaluate_cataloged(c, lib, file, member, package);
   kdl_close(lib);
   return status;
 }
-  read_kernels(c, catalog);

@@ -436,8 +436,12 @@ size_t kdl_kernel_reason_words(const kdl_kernel_key *key, const kdl_device_limit
   case KDL_REASON_BLOCK_TOO_LARGE:
     kdl_out_format(&out, "block=%ux%ux%u is %llu work-items", key->block[0], key->block[1],
                    key->block[2], (unsigned long long)product(key->block));
-    kdl_out_format(&out, "; the device has groups of at most %u (%ux%ux%u)", limits->threads,
-                   limits->block[0], limits->block[1], limits->block[2]);
+    kdl_out_format(&out, "; the device has groups of at most ");
+    if (limits->threads)
+      kdl_out_format(&out, "%u", limits->threads);
+    if (limits->block[0])
+      kdl_out_format(&out, limits->threads ? " (%ux%ux%u)" : "%ux%ux%u", limits->block[0],
+                     limits->block[1], limits->block[2]);
     break;
   case KDL_REASON_SHARED_TOO_LARGE:
     kdl_out_format(&out, "shared=%llu; a group on the device has at most %llu bytes",

@@ -296,6 +296,26 @@ static void refusals_are_told_in_words(void **state) {
   }
 }
 
+static void a_limit_that_is_unknown_is_not_named(void **state) {
+  (void)state;
+  const struct {
+    kdl_device_limits limits;
+    const char *words;
+  } rows[] = {
+      {{.threads = 1024},
+       "block=1024x2x1 is 2048 work-items; the device has groups of at most 1024"},
+      {{.block = {512, 512, 64}},
+       "block=1024x2x1 is 2048 work-items; the device has groups of at most 512x512x64"},
+  };
+  char buffer[256];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    kdl_kernel_key key = parse("block=1024x2x1");
+    kdl_kernel_reason_words(&key, &rows[i].limits, KDL_REASON_BLOCK_TOO_LARGE, buffer,
+                            sizeof buffer);
+    assert_string_equal(buffer, rows[i].words);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names),
@@ -307,6 +327,7 @@ int main(void) {
       cmocka_unit_test(variants),
       cmocka_unit_test(limits_of_devices_are_kept),
       cmocka_unit_test(refusals_are_told_in_words),
+      cmocka_unit_test(a_limit_that_is_unknown_is_not_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

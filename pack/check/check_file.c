@@ -51,7 +51,7 @@ static void set_incomplete(check *c) {
   pthread_mutex_unlock(&c->lock);
 }
 
-static _Thread_local bool had_error; /* for the file that this thread reads */
+static _Thread_local bool had_error, had_library; /* for the file that this thread reads */
 
 void check_add_error(check *c, const char *path, const char *message) {
   had_error = true;
@@ -79,6 +79,7 @@ void check_add_dist_info(check *c, const char *path) {
 }
 
 void check_add_library(check *c, const check_library *library) {
+  had_library = true;
   check_list_append(c, (void **)&c->libraries, &c->library_count, &c->library_capacity, library,
                     sizeof *library);
 }
@@ -274,7 +275,7 @@ void check_within_part(check *c, size_t done, size_t count) {
 
 void check_read_file(check *c, const check_file *file) {
   uint64_t size = (uint64_t)file->info.st_size;
-  had_error = false;
+  had_error = had_library = false;
   part.counted = 0;
   check_begin_part(0, size);
   read_stable_file(c, file);
@@ -282,6 +283,7 @@ void check_read_file(check *c, const check_file *file) {
     set_incomplete(c);
   pthread_mutex_lock(&c->lock);
   ++c->files;
+  c->files_with_code += had_library;
   c->bytes_done += size > part.counted ? size - part.counted : 0;
   show_progress(c);
   pthread_mutex_unlock(&c->lock);

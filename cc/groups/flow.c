@@ -70,11 +70,17 @@ const char *ld_flow_location(const ld_flow *flow, LLVMValueRef instruction) {
   for (LLVMValueRef i = instruction; !found && i; i = LLVMGetNextInstruction(i))
     found = LLVMGetDebugLocLine(i) ? i : NULL;
   if (!found)
-    return xarena_format(flow->arena, "kernel %s", flow->kernel->name);
+    return NULL;
   unsigned length = 0;
   const char *file = LLVMGetDebugLocFilename(found, &length);
   return xarena_format(flow->arena, "%.*s:%u:%u", (int)length, file, LLVMGetDebugLocLine(found),
                        LLVMGetDebugLocColumn(found));
+}
+
+const char *ld_flow_kernel_at(const ld_flow *flow, LLVMValueRef instruction) {
+  const char *where = instruction ? ld_flow_location(flow, instruction) : NULL;
+  return xarena_format(flow->arena, "%s%skernel %s", where ? where : "", where ? ": " : "",
+                       flow->kernel->name);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -133,9 +139,9 @@ static kdl_status read_variables(ld_flow *flow) {
         continue;
       if (flow->blocks[b].ref != entry || !LLVMIsConstant(LLVMGetOperand(i, 0)))
         return kdl_fail(KDL_BAD_FILE,
-                        "%s: kernel %s waits for its group (__gpu_sync_threads), and has an array "
+                        "%s waits for its group (__gpu_sync_threads), and has an array "
                         "of variable length here, which it cannot have on the CPU",
-                        ld_flow_location(flow, i), flow->kernel->name);
+                        ld_flow_kernel_at(flow, i));
       ++count;
     }
   }
@@ -212,9 +218,9 @@ static kdl_status read_blocks(ld_flow *flow) {
     if (!ld_is_branch(end) && opcode != LLVMSwitch && opcode != LLVMRet &&
         opcode != LLVMUnreachable)
       return kdl_fail(KDL_BAD_FILE,
-                      "%s: kernel %s waits for its group (__gpu_sync_threads), and jumps here to a "
+                      "%s waits for its group (__gpu_sync_threads), and jumps here to a "
                       "computed label, which it cannot on the CPU",
-                      ld_flow_location(flow, end), flow->kernel->name);
+                      ld_flow_kernel_at(flow, end));
     block->successors = ld_zeroed_alloc(flow->arena, successors, sizeof *block->successors);
     for (unsigned i = 0; i < successors; ++i) {
       uint32_t number = 0;

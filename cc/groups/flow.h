@@ -121,8 +121,12 @@ bool ld_flow_is_pure(LLVMValueRef instruction);
 /* Whether it is the address of group memory (prepare.c). */
 bool ld_flow_is_group_address(LLVMValueRef instruction);
 
-/* "FILE:LINE:COLUMN" of the instruction, or of the nearest one in its block that has a location. */
+/* "FILE:LINE:COLUMN" of the instruction, or of the nearest one in its block that has a location;
+ * NULL where none has. */
 const char *ld_flow_location(const ld_flow *flow, LLVMValueRef instruction);
+
+/* "FILE:LINE:COLUMN: kernel NAME", or "kernel NAME"; accepts NULL. */
+const char *ld_flow_kernel_at(const ld_flow *flow, LLVMValueRef instruction);
 
 /* Sets `mark` for the blocks without one that one work-item can reach from `block` in its
  * region. */

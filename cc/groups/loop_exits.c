@@ -120,12 +120,11 @@ static const char *divergence_message(const ld_flow *flow, const ld_region *regi
         barrier = LLVMGetFirstInstruction(flow->blocks[b].ref);
     }
   }
-  const char *where = branch ? ld_flow_location(flow, branch) : "";
-  return xarena_format(
-      flow->arena,
-      "%s: kernel %s: work-items of a group differ in whether they come to the barrier "
-      "(__gpu_sync_threads) at %s; expected all of them to",
-      where, flow->kernel->name, barrier ? ld_flow_location(flow, barrier) : where);
+  const char *where = barrier ? ld_flow_location(flow, barrier) : NULL;
+  return xarena_format(flow->arena,
+                       "%s: work-items of a group differ in whether they come to the barrier "
+                       "(__gpu_sync_threads)%s%s; expected all of them to",
+                       ld_flow_kernel_at(flow, branch), where ? " at " : "", where ? where : "");
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -201,10 +201,10 @@ static kdl_status check_block_size(const ld_loops *loops) {
   if (!each || count <= max_stack_bytes / each)
     return KDL_OK;
   return kdl_fail(KDL_BAD_FILE,
-                  "%s: kernel %s: its %" PRIu64 " work-items keep %" PRIu64
+                  "%s: its %" PRIu64 " work-items keep %" PRIu64
                   " bytes each across barriers; expected at most %d bytes for a group",
-                  ld_flow_location(flow, LLVMGetBasicBlockTerminator(flow->blocks[0].ref)),
-                  flow->kernel->name, count, each, (int)max_stack_bytes);
+                  ld_flow_kernel_at(flow, LLVMGetBasicBlockTerminator(flow->blocks[0].ref)), count,
+                  each, (int)max_stack_bytes);
 }
 
 /* If the launch sets the block size: checks that the work-items' variables fit on the stack. */

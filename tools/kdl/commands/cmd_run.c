@@ -315,6 +315,7 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
                              asked->value_count));
   KDL_TRY(print_image(asked));
   KDL_TRY(cli_output_flush()); /* output survives a kernel that ends the process */
+  cli_run_explain_crashes(asked->device, asked->args->operands[1]);
   KDL_TRY(send_buffers(asked));
   if (cli_args_has(asked->args, "time"))
     KDL_TRY(

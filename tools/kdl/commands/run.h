@@ -62,6 +62,10 @@ void cli_sanitizer_end(cli_sanitizer *sanitizer);
 
 /* ------------------------------------------------------------------------------------------ */
 
+/* From now on, where the device is a CPU, a crash prints a line that names the kernel. The process
+ * still ends by the signal. */
+void cli_run_explain_crashes(kdl_device *device, const char *kernel);
+
 /* A queue with the limit of --threads. */
 kdl_status cli_run_queue(const cli_args *args, kdl_device *device, kdl_queue **out_queue);
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Kernels for CPUs run in this process: an access beyond a buffer or a division by zero ends it. */
+#include "tools/kdl/commands/run.h"
+
+#include "tools/common/memory.h"
+#include "tools/common/report.h"
+#include "tools/common/text.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+  int number;
+  const char *name;
+} crashes[] = {{SIGSEGV, "SIGSEGV"},
+               {SIGBUS, "SIGBUS"},
+               {SIGFPE, "SIGFPE"},
+               {SIGILL, "SIGILL"},
+               {SIGABRT, "SIGABRT"}};
+enum { crash_count = sizeof crashes / sizeof *crashes };
+
+static char messages[crash_count][512]; /* a handler may not format */
+
+/* The default action, which is back, follows when the handler returns. */
+static void on_crash(int number) {
+  for (size_t i = 0; i < crash_count; ++i) {
+    if (crashes[i].number != number)
+      continue;
+    ssize_t written = write(STDERR_FILENO, messages[i], strlen(messages[i]));
+    (void)written;
+  }
+}
+
+void cli_run_explain_crashes(kdl_device *device, const char *kernel) {
+  kdl_device_info info = {.size = sizeof info};
+  struct sigaction action = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND};
+  if (kdl_device_get(device, &info) != KDL_OK || strcmp(info.backend, "host") != 0)
+    return;
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < crash_count; ++i) {
+    char *text;
+    size_t size;
+    FILE *out = xtext_stream(&text, &size);
+    cli_text_printf(out,
+                    "%s: error: %.200s: the process crashed (%s) in the kernel or after it; "
+                    "--sanitize instead of --device shows where\n",
+                    cli_report_name(), kernel, crashes[i].name);
+    xtext_close(out);
+    snprintf(messages[i], sizeof messages[i], "%s", text);
+    free(text);
+    sigaction(crashes[i].number, &action, NULL);
+  }
+}

@@ -248,9 +248,43 @@ static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
   return pairs;
 }
 
+/* "saxpy has a, x, y, n; scale has n" */
+static const char *params_of_kernels(kdl_arena *arena, const cc_kernels *kernels) {
+  const char *text = "";
+  for (size_t k = 0; k < kernels->count; ++k) {
+    const cc_kernel *kernel = &kernels->items[k];
+    text = xarena_format(arena, "%s%s%s has %s", text, k ? "; " : "", kernel->name,
+                         kernel->param_count ? "" : "no parameters");
+    for (size_t i = 0; i < kernel->param_count; ++i)
+      text = xarena_format(arena, "%s%s%s", text, i ? ", " : "", kernel->params[i].name);
+  }
+  return text;
+}
+
+/* A field that names parameters is for some kernel. */
+static kdl_status check_fields(kdl_arena *arena, const cc_job *jobs, size_t count) {
+  const cc_plan *plan = jobs[0].plan;
+  for (size_t i = 0; i < plan->field_count; ++i) {
+    bool is_used = false;
+    const cc_kernels *kernels = NULL;
+    for (size_t j = 0; j < count; ++j) {
+      if (jobs[j].status != KDL_OK)
+        continue;
+      kernels = kernels ? kernels : &jobs[j].kernels;
+      for (size_t k = 0; k < jobs[j].kernels.count; ++k)
+        is_used |= has_field(&jobs[j].kernels.items[k], plan->fields[i]);
+    }
+    if (kernels && kernels->count && !is_used)
+      return kdl_fail(KDL_BAD_CALL,
+                      "--field: bad value '%s': no kernel has all of these parameters: %s",
+                      plan->fields[i], params_of_kernels(arena, kernels));
+  }
+  return KDL_OK;
+}
+
 /* A condition names parameters, which each kernel of the file must have; those of a shape are
  * integers. */
-static kdl_status check_conditions(const cc_job *job, const pair_list *pairs) {
+static kdl_status check_conditions(const cc_job *job, const pair_list *pairs, kdl_arena *arena) {
   for (size_t i = 0; i < pairs->count; ++i) {
     const kdl_pair *pair = &pairs->items[i];
     kdl_kernel_key key;
@@ -263,9 +297,10 @@ static kdl_status check_conditions(const cc_job *job, const pair_list *pairs) {
                       job->source->path, (int)kernel.length, kernel.data, pair->value.data,
                       error.position + 1, error.expected);
     size_t begin = pair->value.length - strlen(job->source->when);
-    return kdl_fail(KDL_BAD_CALL, "%s: kernel %.*s: when=%s: column %zu: expected %s",
+    return kdl_fail(KDL_BAD_CALL, "%s: kernel %.*s: when=%s: column %zu: expected %s; %s",
                     job->source->path, (int)kernel.length, kernel.data, job->source->when,
-                    error.position >= begin ? error.position - begin + 1 : 1, error.expected);
+                    error.position >= begin ? error.position - begin + 1 : 1, error.expected,
+                    params_of_kernels(arena, &job->kernels));
   }
   return KDL_OK;
 }
@@ -273,7 +308,7 @@ static kdl_status check_conditions(const cc_job *job, const pair_list *pairs) {
 static kdl_status pack_image(const cc_job *job, kdl_arena *arena, cli_variants *variants,
                              kdl_writer *writer) {
   pair_list pairs = collect_pairs(job, arena);
-  KDL_TRY(check_conditions(job, &pairs));
+  KDL_TRY(check_conditions(job, &pairs, arena));
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = kdl_llvm_image_kind(job->kind),
                             .offload_kind = job->target->offload_kind,
@@ -291,6 +326,8 @@ kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const cha
   cli_variants variants = {.count = 0};
   kdl_writer *writer = NULL;
   kdl_status status = kdl_writer_create(format, &writer);
+  if (status == KDL_OK && count)
+    status = check_fields(&arena, jobs, count);
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
     if (jobs[i].status == KDL_OK)
       status = pack_image(&jobs[i], &arena, &variants, writer);

@@ -19,7 +19,7 @@ bool py_argument_error(const py_target *target, size_t index, const char *format
     PyErr_Format(PyExc_TypeError, "%s: %U: %U", target->kernel,
                  PyTuple_GetItem(target->names, (Py_ssize_t)index), text);
   else if (text)
-    PyErr_Format(PyExc_TypeError, "%s: argument %zu: %U", target->kernel, index + 1, text);
+    PyErr_Format(PyExc_TypeError, "%s: argument %zu: %U", target->kernel, index, text);
   Py_XDECREF(text);
   return false;
 }
@@ -96,8 +96,8 @@ static PY_COLD bool fail_out_of_range(const py_target *target, const py_param *p
                                       PyObject *object) {
   char name[32];
   PyErr_Clear();
-  PyErr_Format(PyExc_OverflowError, "%s: argument %zu: %R does not fit %s", target->kernel,
-               index + 1, object, py_param_name(param, name));
+  PyErr_Format(PyExc_OverflowError, "%s: argument %zu: %R does not fit %s", target->kernel, index,
+               object, py_param_name(param, name));
   return false;
 }
 

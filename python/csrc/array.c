@@ -240,27 +240,30 @@ static PY_COLD bool fail_buffer(const py_target *target, const py_param *param, 
   if (!PyErr_ExceptionMatches(PyExc_Exception))
     return false; /* an interrupt */
   PyErr_Fetch(&type, &value, &trace);
-  const char *is = NULL;
+  const char *found = NULL;
   if (PyObject_GetBuffer(object, &view, PyBUF_STRIDES) == 0) {
     bool is_readonly = view.readonly && !param->is_const;
     PyBuffer_Release(&view);
     bool is_contiguous = PyObject_GetBuffer(object, &view, PyBUF_ANY_CONTIGUOUS) == 0;
     if (is_contiguous)
       PyBuffer_Release(&view);
-    is = is_readonly ? "read-only" : is_contiguous ? NULL : "not contiguous";
+    if (is_readonly)
+      found = "read-only, expected one that the kernel can write: pass a copy";
+    else if (!is_contiguous && param->is_const)
+      found = "not contiguous: pass numpy.ascontiguousarray(array)";
+    else if (!is_contiguous)
+      found = "not contiguous: pass numpy.ascontiguousarray(array), which then has the kernel's "
+              "results";
   }
   PyErr_Clear();
-  if (!is) {
+  if (!found) {
     PyErr_Restore(type, value, trace);
     return py_argument_raised(target, index);
   }
   Py_XDECREF(trace);
   Py_XDECREF(value);
   Py_XDECREF(type);
-  return py_argument_error(target, index,
-                           "found an array that is %s: pass its address, as array.ctypes.data, "
-                           "where the kernel may have it all the same",
-                           is);
+  return py_argument_error(target, index, "found an array that is %s", found);
 }
 
 /* Host memory: the view keeps it alive until the launch is done. */

@@ -196,18 +196,47 @@ static void launcher_destroy(PyObject *object) {
   py_object_free(object);
 }
 
+enum {
+  key_items,
+  key_grid,
+  key_block,
+  key_shared,
+  key_queue,
+  key_cooperative,
+  key_cluster,
+  key_threads,
+  key_count
+};
+static const char *const launch_names[] = {"items",       "grid",    "block",   "shared", "queue",
+                                           "cooperative", "cluster", "threads", NULL};
+
+/* kernel[items](...) takes no such keyword: names the method that does, `method`. */
+static PY_COLD bool fail_keyword(const py_launcher *self, const char *method, PyObject *name) {
+  const char *kernel = self->kernel->name;
+  int key = 0;
+  while (launch_names[key] && PyUnicode_CompareWithASCIIString(name, launch_names[key]))
+    ++key;
+  if (!launch_names[key])
+    PyErr_Format(PyExc_TypeError, "%s[items](...) has no argument '%U', expected queue", kernel,
+                 name);
+  else
+    PyErr_Format(PyExc_TypeError, "%s[items](...) has no argument '%U': use %s.%s(..., %s%s=...)",
+                 kernel, name, kernel, method,
+                 key == key_items || key == key_grid ? "" : "grid=..., ", launch_names[key]);
+  return false;
+}
+
 /* The queue of a call, from the keywords' values after the arguments. False with the exception
  * set. */
-static bool queue_argument(const py_launcher *self, PyObject *const *objects, size_t count,
-                           PyObject *names, PyObject **out_queue) {
-  static const char *const known[] = {"queue", NULL};
+static bool queue_argument(const py_launcher *self, const char *method, PyObject *const *objects,
+                           size_t count, PyObject *names, PyObject **out_queue) {
   *out_queue = NULL;
   /* The compiler interns the keyword; another str object is compared as text. */
   Py_ssize_t named = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject *name = PyTuple_GetItem(names, i);
-    if (name != queue_keyword && py_keyword(name, known, self->kernel->name) < 0)
-      return false;
+    if (name != queue_keyword && PyUnicode_CompareWithASCIIString(name, "queue"))
+      return fail_keyword(self, method, name);
     *out_queue = objects[count + (size_t)i];
   }
   return true;
@@ -219,7 +248,7 @@ static PyObject *launcher_call(PyObject *object, PyObject *const *objects, size_
   py_launcher *self = (py_launcher *)object;
   size_t count = flagged_count << 1 >> 1;
   PyObject *queue;
-  return queue_argument(self, objects, count, names, &queue)
+  return queue_argument(self, "launch", objects, count, names, &queue)
              ? convert_and_launch(self->kernel, &self->shape, queue, objects, count)
              : NULL;
 }
@@ -229,7 +258,7 @@ static PyObject *launcher_prepare(PyObject *object, PyObject *const *objects, Py
                                   PyObject *names) {
   py_launcher *self = (py_launcher *)object;
   PyObject *queue;
-  return queue_argument(self, objects, (size_t)count, names, &queue)
+  return queue_argument(self, "prepare", objects, (size_t)count, names, &queue)
              ? py_prepared_new(self->kernel, &self->shape, queue, objects, (size_t)count)
              : NULL;
 }
@@ -248,6 +277,16 @@ static PyObject *kernel_subscript(PyObject *object, PyObject *items) {
   return (PyObject *)launcher;
 }
 
+/* kernel(...), which lacks the number of work-items. */
+static PyObject *kernel_call(PyObject *object, PyObject *args, PyObject *keywords) {
+  (void)args, (void)keywords;
+  const char *name = ((py_kernel *)object)->name;
+  return PyErr_Format(PyExc_TypeError,
+                      "%s(...): found no number of work-items: use %s[items](...), or "
+                      "%s.launch(..., grid=..., block=...)",
+                      name, name, name);
+}
+
 static bool grid_from(PyObject *grid, PyObject *block, PyObject *cluster, py_shape *out_shape) {
   uint64_t groups[3], threads[3] = {0, 0, 0}, clusters[3] = {0, 0, 0};
   if (!extent_from(grid, UINT32_MAX, "grid", groups) ||
@@ -262,20 +301,6 @@ static bool grid_from(PyObject *grid, PyObject *block, PyObject *cluster, py_sha
   }
   return true;
 }
-
-enum {
-  key_items,
-  key_grid,
-  key_block,
-  key_shared,
-  key_queue,
-  key_cooperative,
-  key_cluster,
-  key_threads,
-  key_count
-};
-static const char *const launch_names[] = {"items",       "grid",    "block",   "shared", "queue",
-                                           "cooperative", "cluster", "threads", NULL};
 
 static bool shape_from(PyObject *const keys[key_count], py_shape *out_shape) {
   bool by_items = keys[key_items] != NULL;
@@ -481,6 +506,7 @@ static PyType_Slot slots[] = {
     {Py_tp_new, py_no_new},
     {Py_tp_dealloc, kernel_destroy},
     {Py_tp_repr, kernel_repr},
+    {Py_tp_call, kernel_call},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_mp_subscript, kernel_subscript},

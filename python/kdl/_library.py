@@ -123,6 +123,9 @@ class Library:
         return (self.image(index) for index in range(len(self)))
 
     def __getitem__(self, name: str) -> _kdl.Kernel:
+        if not isinstance(name, str):
+            example = next(iter(self.kernels()), "saxpy")
+            raise TypeError(f"library[...]: found {name!r}, expected the name of a kernel, such as {example!r}; library.image(0) is its first image")
         return self._handle[name]
 
     def __contains__(self, thing: object) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of NumPy matrices on the CPU, by the library kdl-matmul."""
+"""Products of matrices on the CPU, by the library kdl-matmul."""
 from __future__ import annotations
 
 import functools
@@ -8,7 +8,7 @@ import operator
 import os
 from typing import Any
 
-from . import _kdl
+from . import _kdl, _packages
 from ._library import Library
 from ._library import open as open_library
 
@@ -68,15 +68,16 @@ def _plain(np: Any, array: Any, name: str) -> Any:
 class PackedMatrix:
     """A matrix that is packed once, as the right operand of many products: kdl.matmul(a, packed), or a @ packed.
 
-    matrix: a NumPy array, K by N, of float32, float16, int8, or bfloat16 (the package ml_dtypes). bits="bfloat16": of uint16, which are the
+    matrix: an array of NumPy or a tensor of PyTorch, K by N, of float32, float16, int8, or bfloat16 (for NumPy, the package ml_dtypes). bits="bfloat16": of uint16, which are the
     bits of bfloat16. It is copied: later changes have no effect. The packed form is for this CPU, and cannot be stored."""
 
     __array_ufunc__ = None  # so that NumPy leaves `array @ packed` to __rmatmul__
 
     def __init__(self, matrix: Any, *, bits: str | None = None) -> None:
         np = _numpy()
+        matrix, is_bfloat16 = _packages.to_numpy(np, matrix)
         matrix = _array(np, matrix)
-        self._name = _name_of(matrix, bits)
+        self._name = _name_of(matrix, "bfloat16" if is_bfloat16 else bits)
         if matrix.ndim != 2:
             raise ValueError(f"matmul: b: found {matrix.ndim} dimensions, expected 2")
         self._packed = _kernels(self._name, _kdl.thread_count()).pack(_plain(np, matrix, self._name))
@@ -147,7 +148,8 @@ def _count(threads: int | None) -> int:
 
 
 def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads: int | None = None) -> Any:
-    """The matrix product of NumPy's arrays on the CPU; b may be a kdl.PackedMatrix.
+    """The matrix product of NumPy's arrays or PyTorch's tensors on the CPU; b may be a kdl.PackedMatrix. The result is a tensor if a or b is one,
+    and of another package with Python's array API an array of that package.
 
     Of float32, float16 and bfloat16 (the package ml_dtypes) the result is float32, of int8 it is int32. a may have any number of
     dimensions, b one or two. bits="bfloat16": arrays of uint16 are the bits of bfloat16. out: an array for the result. threads: how many
@@ -155,7 +157,25 @@ def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads:
     np = _numpy()
     count = _count(threads)
     result = _at_once(np, a, b, out, bits, count)
-    return result if result is not None else _at_length(np, a, b, out, bits, count)
+    return result if result is not None else _of_packages(np, a, b, out, bits, count)
+
+
+def _of_packages(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) -> Any:
+    """The product with tensors as arrays of the same memory."""
+    (left, is_left), (right, is_right), (place, is_place) = (_packages.to_numpy(np, one) for one in (a, b, out))
+    if is_place:
+        raise ValueError(f"matmul: out: found a tensor of {out.dtype}, expected one of torch.float32 or torch.int32")
+    if is_left or is_right:
+        bits = "bfloat16"
+    result = None
+    if left is not a or right is not b or place is not out:
+        result = _at_once(np, left, right, place, bits, threads)
+    if result is None:
+        result = _at_length(np, left, right, place, bits, threads)
+    if out is not None:
+        return out
+    found = (_packages.like(np, one, result) for one in (a, b))
+    return next((one for one in found if one is not None), result)
 
 
 def _place(np: Any, out: Any, shape: tuple[int, int], operands: list[Any]) -> Any:

@@ -48,9 +48,33 @@ def _safe(path: Path) -> str:
     return os.path.join(".", text) if text.startswith("-") else text
 
 
+def _listed(devices: Devices | None) -> list[str | _kdl.Device]:
+    return [devices] if isinstance(devices, (str, _kdl.Device)) else list(devices or [])
+
+
 def _specs(devices: Devices | None, option: str) -> list[str]:
-    listed = [devices] if isinstance(devices, (str, _kdl.Device)) else devices or []
-    return [f"--{option}={one.spec if isinstance(one, _kdl.Device) else one}" for one in listed]
+    return [f"--{option}={one.spec if isinstance(one, _kdl.Device) else one}" for one in _listed(devices)]
+
+
+def _labels(given: list[str | _kdl.Device], results: list[dict[str, Any]]) -> list[str]:
+    """The devices of a library's results, named as they were given."""
+    if len(given) == len(results):
+        return [one if isinstance(one, str) else one.name or one.label for one in given]
+    return [one["device"].split()[0] for one in results]
+
+
+def _why(result: dict[str, Any]) -> str:
+    """Under which condition a library runs on a device, or why kernels of it do not, most of them first."""
+    said = [_text(result["condition"])] if result["condition"] else []
+    if result["runtime"] == "too_new":
+        said.append("its CUDA runtime is too new for the driver")
+    if not result["host_fits"]:
+        said.append("it is for x86-64, the device comes with AArch64")
+    reasons = sorted(result["missing"], key=lambda one: int(one["kernels"]), reverse=True)
+    said += [_text(one["reason"]) + (f"; {_text(one['fix'])}" if one["fix"] else "") for one in reasons[:1]]
+    if len(reasons) > 1:
+        said.append(f"{len(reasons) - 1} more reasons")
+    return "; ".join(said) or "-"
 
 
 def check(*paths: Path, device: Devices | None = None) -> Report:
@@ -60,13 +84,15 @@ def check(*paths: Path, device: Devices | None = None) -> Report:
     reason; a path that does not exist is a FileNotFoundError."""
     for path in paths:
         os.stat(path)
-    found = json.loads(run_command("check", "--json", *_specs(device, "device"), *map(_safe, paths), codes=(0, 1, 3)))
-    rows: list[list[Any]] = [["LIBRARY", "DEVICE", "RUNS", "KERNELS", "MODULES"]]
+    given = _listed(device)
+    found = json.loads(run_command("check", "--json", *_specs(given, "device"), *map(_safe, paths), codes=(0, 1, 3)))
+    rows: list[list[Any]] = [["PACKAGE", "LIBRARY", "DEVICE", "RUNS", "KERNELS", "MODULES", "WHY"]]
     for library in found["libraries"]:
         name = _text(library["file"]) + (f":{_text(library['member'])}" if library["member"] else "")
-        for one in library["devices"]:
-            rows.append([name, one["device"].split()[0], one["runs"], f"{one['kernels_native'] + one['kernels_jit']} of {one['kernels']}",
-                         f"{one['modules_run']} of {one['modules']}"])
+        package = _text(library["package"]) if library["package"] else "-"
+        for one, label in zip(library["devices"], _labels(given, library["devices"])):
+            rows.append([package, name, label, "-" if one["verdict"] == "empty" else one["verdict"],
+                         f"{one['kernels_native'] + one['kernels_jit']} of {one['kernels']}", f"{one['modules_run']} of {one['modules']}", _why(one)])
     return Report(found, f"{len(found['libraries'])} libraries in {found['files']} files, {len(found['unreadable'])} not readable", rows)
 
 

@@ -40,10 +40,11 @@ def _first_tensor(name: str, values: tuple[Any, ...]) -> Any:
 
 
 def _check_contiguous(name: str, arguments: tuple[Any, ...]) -> None:
-    for number, value in enumerate(arguments, 1):
+    for number, value in enumerate(arguments):
         if isinstance(value, torch.Tensor) and not value.is_contiguous():
             raise ValueError(f"{name}: argument {number} of the kernel: found a tensor of shape {tuple(value.shape)} with strides "
-                             f"{value.stride()}, expected a contiguous one; strided=True lets the kernel have it as it is")
+                             f"{value.stride()}, expected a contiguous one: pass tensor.contiguous(), or strided=True if the kernel knows "
+                             "its strides")
 
 
 def _tags() -> list[Any]:

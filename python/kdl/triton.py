@@ -47,7 +47,7 @@ def _signature(ttir: str, name: str) -> tuple[list[str], list[str]]:
     if not found:
         raise ValueError(f"{name}: found no such function in Triton's IR")
     types, promises = [], []
-    for number, argument in enumerate(_arguments(ttir, found.end() - 1), 1):
+    for number, argument in enumerate(_arguments(ttir, found.end() - 1)):
         said = argument.split(":", 1)[1].strip()
         pointer = re.match(r"!tt\.ptr<([a-z0-9]+|!tt\.ptr<.*>)(?:, \d+)?>", said)
         plain = pointer or re.match(r"([a-z0-9]+)", said)

@@ -148,9 +148,9 @@ def test_arrays_of_cupy(cuda, base):
 
 
 @pytest.mark.parametrize("changes, text", [
-    ({"dtype": "float64"}, "argument 3: found an array of f64, expected ptr<f32>"),
-    ({"dtype": ">f4"}, "argument 3: found an array of the other byte order"),
-    ({"device": 1}, "argument 3: the array is in memory of CUDA 1"),
+    ({"dtype": "float64"}, "argument 2: found an array of f64, expected ptr<f32>"),
+    ({"dtype": ">f4"}, "argument 2: found an array of the other byte order"),
+    ({"device": 1}, "argument 2: the array is in memory of CUDA 1"),
 ])
 def test_arrays_of_cupy_that_are_refused(cuda, changes, text):
     x, y = cupy_array("cupy", cuda.x.address, stream=1), cupy_array("cupy", cuda.y.address, **changes)
@@ -161,20 +161,20 @@ def test_arrays_of_cupy_that_are_refused(cuda, changes, text):
 
 
 @pytest.mark.parametrize("changes, text", [
-    ({"typestr": "<f8"}, "argument 2: found an array of f64, expected ptr<f32>"),
-    ({"typestr": ">f4"}, "argument 2: found an array of the other byte order"),
-    ({"data": ()}, "argument 2: its __cuda_array_interface__ lacks data or typestr"),
-    ({"data": ("text", False)}, "argument 2: its __cuda_array_interface__ lacks data or typestr"),
-    ({"data": None}, "argument 2: its __cuda_array_interface__ lacks data or typestr"),
-    ({"typestr": 5}, "argument 2: its __cuda_array_interface__ lacks data or typestr"),
-    ({"stream": "text"}, "argument 2: its __cuda_array_interface__ has 'text' as its stream"),
+    ({"typestr": "<f8"}, "argument 1: found an array of f64, expected ptr<f32>"),
+    ({"typestr": ">f4"}, "argument 1: found an array of the other byte order"),
+    ({"data": ()}, "argument 1: its __cuda_array_interface__ lacks data or typestr"),
+    ({"data": ("text", False)}, "argument 1: its __cuda_array_interface__ lacks data or typestr"),
+    ({"data": None}, "argument 1: its __cuda_array_interface__ lacks data or typestr"),
+    ({"typestr": 5}, "argument 1: its __cuda_array_interface__ lacks data or typestr"),
+    ({"stream": "text"}, "argument 1: its __cuda_array_interface__ has 'text' as its stream"),
 ])
 def test_descriptions_that_are_refused(cuda, changes, text):
     with pytest.raises(TypeError, match=text):
         cuda.kernel[4](1.0, dlpack.ByCudaInterface(cuda.x.address, **changes), cuda.y, 4)
     array = dlpack.ByCudaInterface(0)
     array.__cuda_array_interface__ = "no dict"
-    with pytest.raises(TypeError, match="argument 2: its __cuda_array_interface__ is no dict"):
+    with pytest.raises(TypeError, match="argument 1: its __cuda_array_interface__ is no dict"):
         cuda.kernel[4](1.0, array, cuda.y, 4)
 
 
@@ -190,10 +190,10 @@ def test_exchange(cuda, capture):
     queue.sync()
     assert cuda.values() == [2, 4, 6, 8]
     dlpack.ByExchange.fails = True
-    with pytest.raises(TypeError, match="argument 2: found <class 'dlpack.ByExchange'>"):
+    with pytest.raises(TypeError, match="argument 1: found <class 'dlpack.ByExchange'>"):
         cuda.kernel[4](1.0, x, y, 4)
     dlpack.ByExchange.fails = False
-    with pytest.raises(TypeError, match="argument 2: found an array of bf16, expected ptr<f32>"):
+    with pytest.raises(TypeError, match="argument 1: found an array of bf16, expected ptr<f32>"):
         cuda.kernel[4](1.0, dlpack.ByExchange(cuda.x.address, cuda.place, "bf16"), y, 4)
 
 
@@ -239,7 +239,7 @@ def test_arrays_without_memory(cuda):
     for shape, is_refused in (((2, 3), True), ((), True), ((2, 0), False)):
         array.tensor.dimensions, array.tensor.shape = len(shape), (ctypes.c_int64 * len(shape))(*shape)
         if is_refused:
-            with pytest.raises(TypeError, match="argument 2: the array has no memory"):
+            with pytest.raises(TypeError, match="argument 1: the array has no memory"):
                 cuda.kernel[4](1.0, array, cuda.y, 0)
         else:
             cuda.kernel[0](1.0, array, cuda.y, 0)
@@ -296,34 +296,34 @@ def test_more_streams_than_are_kept(cuda):
 
 def test_memory_elsewhere_is_refused(gpu, gpu_library):
     host = kdl.Buffer("host", 16)
-    with pytest.raises(TypeError, match="argument 2: the buffer belongs to host:.*, the kernel runs on " + gpu.device.backend):
+    with pytest.raises(TypeError, match="argument 1: the buffer belongs to host:.*, the kernel runs on " + gpu.device.backend):
         gpu.kernel[4](1.0, host, gpu.y, 4)
-    with pytest.raises(TypeError, match="argument 3: found an array in the host's memory.*kdl.Buffer"):
+    with pytest.raises(TypeError, match="argument 2: found an array in the host's memory.*kdl.Buffer"):
         gpu.kernel[4](1.0, gpu.x, bytearray(16), 4)
     for place, text in (((gpu.place[0], 7), " 7"), ((dlpack.CPU, 0), "the host's memory")):
         array = dlpack.ByDlpack(gpu.x.address, place)
-        with pytest.raises(TypeError, match="argument 2: the array is in memory of .*" + text):
+        with pytest.raises(TypeError, match="argument 1: the array is in memory of .*" + text):
             gpu.kernel[4](1.0, array, gpu.y, 4)
         assert array.streams == []  # it was not even asked
     with pytest.raises(ValueError, match="queue: it belongs to host:"):
         gpu.kernel[4](1.0, gpu.x, gpu.y, 4, queue=kdl.Queue("host"))
     other = Gpu(gpu_library, "cuda", 1)
-    with pytest.raises(TypeError, match="argument 2: the buffer belongs to"):
+    with pytest.raises(TypeError, match="argument 1: the buffer belongs to"):
         gpu.kernel[4](1.0, other.x, gpu.y, 4)
-    with pytest.raises(TypeError, match="argument 2: the array is in memory of CUDA"):
+    with pytest.raises(TypeError, match="argument 1: the array is in memory of CUDA"):
         gpu_library.kernel("saxpy", "host")[4](1.0, dlpack.ByCudaInterface(gpu.x.address), None, 4)
 
 
 def test_capsules_that_are_refused(gpu):
     array = dlpack.ByDlpack(gpu.x.address, gpu.place)
     array.name = b"used_dltensor"
-    with pytest.raises(TypeError, match="argument 2: its __dlpack__ gave no capsule"):
+    with pytest.raises(TypeError, match="argument 1: its __dlpack__ gave no capsule"):
         gpu.kernel[4](1.0, array, gpu.y, 4)
-    with pytest.raises(TypeError, match="argument 2: found an array of i32, expected ptr<f32>"):
+    with pytest.raises(TypeError, match="argument 1: found an array of i32, expected ptr<f32>"):
         gpu.kernel[4](1.0, dlpack.ByDlpack(gpu.x.address, gpu.place, "i32"), gpu.y, 4)
     array = dlpack.ByDlpack(gpu.x.address, gpu.place)
     array.place = "elsewhere"
-    with pytest.raises(TypeError, match="argument 2: its __dlpack_device__ gave 'elsewhere'"):
+    with pytest.raises(TypeError, match="argument 1: its __dlpack_device__ gave 'elsewhere'"):
         gpu.kernel[4](1.0, array, gpu.y, 4)
 
 
@@ -352,7 +352,7 @@ def test_a_tensor_of_an_older_pytorch(gpu_library):
     kernel[4](2.0, Older(x, "cpu"), Older(y, "cpu"), 4)
     assert list(y) == [2, 4, 6, 8]
     for where in ("meta", "xpu"):
-        with pytest.raises(TypeError, match=f"argument 2: the tensor is on the device {where}"):
+        with pytest.raises(TypeError, match=f"argument 1: the tensor is on the device {where}"):
             kernel[4](2.0, Older(x, where), Older(y, "cpu"), 4)
 
 
@@ -430,9 +430,9 @@ def test_a_kernel_without_a_signature(cuda, gpu_library):
     kernel[4](2.0, cuda.x, cuda.y, 4)
     kernel.sync()
     assert cuda.values() == [2, 4, 6, 8]
-    with pytest.raises(TypeError, match="argument 1: found <class 'kdl._kdl.Buffer'>, expected 4 bytes"):
+    with pytest.raises(TypeError, match="argument 0: found <class 'kdl._kdl.Buffer'>, expected 4 bytes"):
         kernel[4](cuda.x, cuda.x, cuda.y, 4)
-    with pytest.raises(TypeError, match="argument 2: found an array, expected 8 bytes of any type|host's memory"):
+    with pytest.raises(TypeError, match="argument 1: found an array, expected 8 bytes of any type|host's memory"):
         kernel[4](2.0, memoryview(bytearray(16)), cuda.y, 4)
 
 
@@ -534,6 +534,6 @@ def test_a_tensor_with_its_negative_bit_is_refused(cuda):
     for _ in range(2):
         cuda.kernel[4](1.0, x, cuda.y, 4)
         x.negative = True
-        with pytest.raises(TypeError, match="argument 2: found a tensor whose negative bit is set: pass tensor.resolve_neg()"):
+        with pytest.raises(TypeError, match="argument 1: found a tensor whose negative bit is set: pass tensor.resolve_neg()"):
             cuda.kernel[4](1.0, x, cuda.y, 4)
         x.negative = False

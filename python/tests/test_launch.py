@@ -74,12 +74,12 @@ def nearest_bfloat16(number):
 
 @pytest.mark.parametrize("number, name", [(65520.0, "f16"), (-1e30, "f16"), (3.4e38, "f16"), (1e39, "f16")])
 def test_halves_that_do_not_fit(library, number, name):
-    with pytest.raises(OverflowError, match=f"halves: argument 1: .* does not fit {name}"):
+    with pytest.raises(OverflowError, match=f"halves: argument 0: .* does not fit {name}"):
         library.kernel("halves", "host")[1](number, 0.0, np.zeros(2, np.uint16))
 
 
 def test_brain_floats_that_do_not_fit(library):
-    with pytest.raises(OverflowError, match="argument 2: 3.4e.38 does not fit bf16"):
+    with pytest.raises(OverflowError, match="argument 1: 3.4e.38 does not fit bf16"):
         library.kernel("halves", "host")[1](0.0, 3.4e38, np.zeros(2, np.uint16))
 
 
@@ -96,7 +96,7 @@ def test_what_is_read_only_for_a_pointer_to_const(saxpy):
         saxpy[3](1.0, one, y, 3)
         saxpy[3].prepare(1.0, one, y, 3)()
     assert y.tolist() == [6, 6, 6]
-    with pytest.raises(TypeError, match="argument 3: found an array that is read-only"):
+    with pytest.raises(TypeError, match="argument 2: found an array that is read-only"):
         saxpy[3](1.0, y, x, 3)
 
 
@@ -130,33 +130,34 @@ def test_buffers(saxpy, host):
     with pytest.raises(kdl.BadCallError):
         y.write(bytes(13))
     y.free()
-    with pytest.raises(TypeError, match="argument 3: the buffer was freed"):
+    with pytest.raises(TypeError, match="argument 2: the buffer was freed"):
         saxpy[3](10.0, x, y, 3)
     with pytest.raises(ValueError, match="freed"):
         y.read(out)
 
 
 @pytest.mark.parametrize("arguments, error, text", [
-    ((1.0, "xf64", "y", 4), TypeError, "argument 2: found an array of f64, expected ptr<f32>"),
-    ((1.0, "xi32", "y", 4), TypeError, "argument 2: found an array of i32, expected ptr<f32>"),
-    ((1.0, "x", "y", -1), OverflowError, "argument 4: -1 does not fit u32"),
-    ((1.0, "x", "y", 2**32), OverflowError, "argument 4: 4294967296 does not fit u32"),
-    ((1.0, "x", "y", 1.5), TypeError, "argument 4: found <class 'float'>, expected u32"),
-    ((1e300, "x", "y", 4), OverflowError, "argument 1: 1e.300 does not fit f32"),
-    (("text", "x", "y", 4), TypeError, "argument 1: found <class 'str'>, expected f32"),
-    ((1.0, "text", "y", 4), TypeError, "argument 2: found <class 'str'>, expected ptr<f32>"),
-    ((2**2000, "x", "y", 4), OverflowError, "argument 1: 1[0-9]* does not fit f32"),
-    ((1.0, "strided", "y", 4), TypeError, "argument 2: found an array that is not contiguous"),
-    ((1.0, "backwards", "y", 4), TypeError, "argument 2: found an array that is not contiguous"),
-    ((1.0, "spread", "y", 4), TypeError, "argument 2: found an array that is not contiguous"),
-    ((1.0, "y", "spread", 4), TypeError, "argument 3: found an array that is read-only"),
-    ((1.0, "y", "readonly", 4), TypeError, "argument 3: found an array that is read-only"),
-    ((1.0, "y", b"bytes", 4), TypeError, "argument 3: found an array that is read-only"),
-    ((1.0, b"bytes", "y", 4), TypeError, "argument 2: found an array of u8, expected ptr<f32>"),
-    ((1.0, "objects", "y", 4), TypeError, "argument 2: found an array of Python objects"),
-    ((1.0, "letters", "y", 4), TypeError, "argument 2: found an array of 4 bytes, expected ptr<f32>"),
-    ((1.0, "complex", "y", 4), TypeError, "argument 2: found an array of 8 bytes, expected ptr<f32>"),
-    ((1.0, "swapped", "y", 4), TypeError, "argument 2: found an array of the other byte order"),
+    ((1.0, "xf64", "y", 4), TypeError, "argument 1: found an array of f64, expected ptr<f32>"),
+    ((1.0, "xi32", "y", 4), TypeError, "argument 1: found an array of i32, expected ptr<f32>"),
+    ((1.0, "x", "y", -1), OverflowError, "argument 3: -1 does not fit u32"),
+    ((1.0, "x", "y", 2**32), OverflowError, "argument 3: 4294967296 does not fit u32"),
+    ((1.0, "x", "y", 1.5), TypeError, "argument 3: found <class 'float'>, expected u32"),
+    ((1e300, "x", "y", 4), OverflowError, "argument 0: 1e.300 does not fit f32"),
+    (("text", "x", "y", 4), TypeError, "argument 0: found <class 'str'>, expected f32"),
+    ((1.0, "text", "y", 4), TypeError, "argument 1: found <class 'str'>, expected ptr<f32>"),
+    ((2**2000, "x", "y", 4), OverflowError, "argument 0: 1[0-9]* does not fit f32"),
+    ((1.0, "strided", "y", 4), TypeError, r"argument 1: found an array that is not contiguous: pass numpy.ascontiguousarray\(array\)$"),
+    ((1.0, "backwards", "y", 4), TypeError, "argument 1: found an array that is not contiguous"),
+    ((1.0, "spread", "y", 4), TypeError, "argument 1: found an array that is not contiguous"),
+    ((1.0, "y", "spread", 4), TypeError, "argument 2: found an array that is read-only"),
+    ((1.0, "y", "strided", 4), TypeError, r"argument 2: .* not contiguous: pass numpy.ascontiguousarray\(array\), which .* results"),
+    ((1.0, "y", "readonly", 4), TypeError, "argument 2: found an array that is read-only.*: pass a copy$"),
+    ((1.0, "y", b"bytes", 4), TypeError, "argument 2: found an array that is read-only"),
+    ((1.0, b"bytes", "y", 4), TypeError, "argument 1: found an array of u8, expected ptr<f32>"),
+    ((1.0, "objects", "y", 4), TypeError, "argument 1: found an array of Python objects"),
+    ((1.0, "letters", "y", 4), TypeError, "argument 1: found an array of 4 bytes, expected ptr<f32>"),
+    ((1.0, "complex", "y", 4), TypeError, "argument 1: found an array of 8 bytes, expected ptr<f32>"),
+    ((1.0, "swapped", "y", 4), TypeError, "argument 1: found an array of the other byte order"),
     ((1.0, "x", "y"), TypeError, "found 3 arguments, expected 4"),
     ((1.0, "x", "y", 4, 5), TypeError, "found 5 arguments, expected 4"),
 ])
@@ -209,6 +210,20 @@ def test_shapes_that_are_refused(saxpy):
         saxpy[2**63](1.0, None, None, 0)
     with pytest.raises(OverflowError, match="grid"):
         saxpy.launch(grid=2**32)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda kernel: kernel(1.0, None, None, 0), r"saxpy\[items\]\(.*saxpy.launch\(.*grid="),
+    (lambda kernel: kernel(1.0, grid=1), r"saxpy\[items\]\(.*saxpy.launch\(.*grid="),
+    (lambda kernel: kernel[4](1.0, None, None, 0, shared=64), r"shared.*saxpy.launch\(.*grid=.*, shared=\.\.\.\)"),
+    (lambda kernel: kernel[4](1.0, None, None, 0, threads=1), r"threads.*saxpy.launch\(.*grid=.*, threads=\.\.\.\)"),
+    (lambda kernel: kernel[4].prepare(1.0, None, None, 0, block=64), r"block.*saxpy.prepare\(.*grid=.*, block=\.\.\.\)"),
+    (lambda kernel: kernel[4](1.0, None, None, 0, grid=64), r"grid.*saxpy.launch\(.*, grid=\.\.\.\)$"),
+    (lambda kernel: kernel[4](1.0, None, None, 0, nonsense=64), "nonsense.*queue"),
+])
+def test_messages_lead_to_the_call_that_works(saxpy, call, text):
+    with pytest.raises(TypeError, match=text):
+        call(saxpy)
 
 
 def test_objects_that_only_the_package_makes(saxpy, library):
@@ -281,7 +296,7 @@ def test_prepared(saxpy, host):
         again(1)
     with pytest.raises(TypeError, match="saxpy: a prepared launch takes no arguments"):
         again(queue=None)
-    with pytest.raises(TypeError, match="saxpy: argument 2: found <class 'str'>"):
+    with pytest.raises(TypeError, match="saxpy: argument 1: found <class 'str'>"):
         saxpy[4].prepare(2.0, "x", y, 4)
     with pytest.raises(TypeError, match="has no constructor"):
         type(again)()
@@ -305,7 +320,7 @@ def test_prepared_with_buffers(saxpy, host):
     del held
     memory.append(1)
     x.free()
-    with pytest.raises(TypeError, match="saxpy: argument 2: the buffer was freed"):
+    with pytest.raises(TypeError, match="saxpy: argument 1: the buffer was freed"):
         again()
 
 

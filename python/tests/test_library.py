@@ -150,3 +150,9 @@ def test_a_library_in_bytes_outlives_its_name(library):
     kernel = kdl.open(data)["nothing"]
     data.clear()
     kernel[1]()
+
+
+@pytest.mark.parametrize("key", [0, -1, slice(0, 1), None])
+def test_what_is_no_name_leads_to_names_and_images(library, key):
+    with pytest.raises(TypeError, match=r"found .*, expected the name of a kernel, such as 'saxpy'.*image\("):
+        library[key]

@@ -77,5 +77,5 @@ def test_truth_values_of_numpy_are_numbers(library):
         assert out.tolist() == [0, 7]
     assert single(library, np.True_) == 1
     place[1](out, np.False_, 1)
-    with pytest.raises(TypeError, match="argument 2: found <class 'numpy.ndarray'>, expected u32"):
+    with pytest.raises(TypeError, match="argument 1: found <class 'numpy.ndarray'>, expected u32"):
         place[1](out, np.ones(1, bool), 1)

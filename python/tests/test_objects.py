@@ -55,7 +55,7 @@ def test_what_is_wrong_with_a_view_is_told(library, host):
     saxpy, y = library.kernel("saxpy", host), np.zeros(4, np.float32)
     released = memoryview(y)
     released.release()
-    with pytest.raises(TypeError, match="argument 3: .*released memoryview"):
+    with pytest.raises(TypeError, match="argument 2: .*released memoryview"):
         saxpy[4](1.0, y, released, 4)
-    with pytest.raises(TypeError, match="argument 3: .*dtype 'M'"):
+    with pytest.raises(TypeError, match="argument 2: .*dtype 'M'"):
         saxpy[4](1.0, y, np.zeros(4, "M8[s]").view(np.recarray), 4)

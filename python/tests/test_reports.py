@@ -34,6 +34,24 @@ def test_check(path, library):
     assert json.loads(json.dumps(report)) == report
 
 
+def test_check_shows_the_package_the_reason_and_the_device_as_given(path, tmp_path):
+    wheel = tmp_path / "thing-1.5-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(path, "thing/kernels.offload")
+        archive.writestr("thing-1.5.dist-info/METADATA", "Name: thing\nVersion: 1.5\n")
+        archive.writestr("thing-1.5.dist-info/RECORD", "thing/kernels.offload,,\nthing-1.5.dist-info/RECORD,,\n")
+    report = kdl.check(wheel, device=["t4", "h100", kdl.device("mi300x")])
+    lines = str(report).splitlines()
+    columns = lines[1].split()
+    assert columns[:4] == ["PACKAGE", "LIBRARY", "DEVICE", "RUNS"] and columns[-1] == "WHY"
+    assert all(line.startswith("thing 1.5 ") for line in lines[2:]) and report["libraries"][0]["package"] == "thing 1.5"
+    t4, h100, mi300x = lines[2:]
+    assert " t4 " in t4 and " no " in t4 and "sm_80" in t4.split(" of 7")[-1]
+    assert " h100 " in h100 and " yes " in h100 and h100.endswith("-")
+    assert " AMD Instinct MI300X " in mi300x and " other " in mi300x and "AMD GPU" in mi300x
+    assert all(f"<td>{name}</td>" in report._repr_html_() for name in ("thing 1.5", "t4", "h100"))
+
+
 def test_check_runs_nothing(tmp_path, monkeypatch):
     program = tmp_path / "-program"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/it-ran\n")

@@ -38,10 +38,10 @@ def test_launch_with_tensors(library, tensors):
     kernel = library.kernel("saxpy", "host" if x.device.type == "cpu" else "cuda:0")
     kernel[1000](2.0, x, y, 1000)
     assert torch.equal(y, 2 * x + 1)
-    with pytest.raises(TypeError, match="argument 2: found an array of f64, expected ptr<f32>"):
+    with pytest.raises(TypeError, match="argument 1: found an array of f64, expected ptr<f32>"):
         kernel[1000](2.0, x.double(), y, 1000)
     for other in (torch.empty(1000, device="meta"), x.to_sparse()):  # in PyTorch's words, and without the frames of its C++
-        with pytest.raises(TypeError, match="^saxpy: argument 2: [^\n]*$"):
+        with pytest.raises(TypeError, match="^saxpy: argument 1: [^\n]*$"):
             kernel[1000](2.0, other, y, 1000)
 
 
@@ -123,7 +123,7 @@ def test_what_is_refused(library, saxpy):
     with pytest.raises(ValueError, match="returns nothing has no outputs"):
         functional(library, "with_outputs", schema="(Tensor(a!) y) -> ()")
     x = torch.zeros(8)[::2]
-    with pytest.raises(ValueError, match="argument 2 of the kernel: found a tensor of shape"):
+    with pytest.raises(ValueError, match="argument 1 of the kernel: found a tensor of shape"):
         saxpy(1.0, x, torch.zeros(4))
     with pytest.raises(kdl.NoMatchError):
         functional(kdl.open(only_sm_80(library)), "elsewhere")(1.0, torch.zeros(4), torch.zeros(4))
@@ -142,11 +142,11 @@ def test_tensors_whose_memory_has_other_values(library, tensors, contiguous):
     number = torch.full((4,), 1 + 2j, dtype=torch.complex64, device=y.device)
     negative = number[0].conj().imag.view(1) if contiguous else number.conj().imag
     assert negative.is_neg() and negative.is_contiguous() == contiguous
-    with pytest.raises(TypeError, match="^saxpy: argument 2: found a tensor whose negative bit is set: pass tensor.resolve_neg()"):
+    with pytest.raises(TypeError, match="^saxpy: argument 1: found a tensor whose negative bit is set: pass tensor.resolve_neg()"):
         kernel[1](1.0, negative, y, 1)
     kernel[1](1.0, negative.resolve_neg(), y, 1)
     assert y[0] == -1
-    with pytest.raises(TypeError, match="argument 2: found a tensor whose conjugate bit is set: pass tensor.resolve_conj()"):
+    with pytest.raises(TypeError, match="argument 1: found a tensor whose conjugate bit is set: pass tensor.resolve_conj()"):
         kernel[1](1.0, number.conj(), y, 1)
 
 

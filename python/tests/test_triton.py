@@ -80,7 +80,7 @@ def test_other_targets_are_refused_before_triton_is_asked(targets, text):
 
 
 @pytest.mark.parametrize("ttir, text", [
-    (TTIR.replace("%columns: i32", "%d: !tt.tensordesc<tensor<64x64xf16>>"), "argument 3: found !tt.tensordesc"),
+    (TTIR.replace("%columns: i32", "%d: !tt.tensordesc<tensor<64x64xf16>>"), "argument 2: found !tt.tensordesc"),
     (TTIR.replace("@softmax", "@other"), "found no such function"),
     (TTIR.split("%flags")[0], "ends inside"),
 ])

@@ -273,6 +273,7 @@ typedef struct {
   uint64_t version;
   uint64_t next_value; /* the number of the next global value */
   bool stop;
+  bool has_kernels;
   kdl_visit_name *visit;
   void *user;
 } kernel_walk;
@@ -322,6 +323,7 @@ static kdl_status read_function_record(kdl_bitstream *stream, kernel_walk *walk,
                             "found %" PRIu64 " bytes at %" PRIu64
                             " of the string table, expected less than its %" PRIu64,
                             operands[name_size], operands[name_at], names_size);
+  walk->has_kernels = true;
   walk->stop = walk->visit(walk->user, (const char *)walk->bitcode->names + operands[name_at],
                            (size_t)operands[name_size]) != 0;
   return KDL_OK;
@@ -382,27 +384,35 @@ static bool is_device_triple(const char *triple) {
   return false;
 }
 
+static kdl_status walk_modules(const uint8_t *data, size_t size, kernel_walk *walk) {
+  kdl_bitcode bitcode;
+  bool more = true;
+  kdl_status status = kdl_bitcode_open(data, size, &bitcode);
+  walk->bitcode = &bitcode;
+  while (status == KDL_OK && more && !walk->stop) {
+    kdl_bitblock module;
+    status = kdl_bitcode_next_module(&bitcode, &module, &more);
+    if (status == KDL_OK && more)
+      status = walk_module(&bitcode, &module, walk);
+  }
+  return status;
+}
+
+/* Bitcode without a triple is portable, with kernels by convention, unless it has none of those. */
 kdl_status kdl_llvm_bitcode_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                          void *user) {
   kdl_image_target target = {0};
-  kdl_bitcode bitcode;
-  kdl_status status = kdl_llvm_bitcode_read_target(data, size, &target);
-  if (status == KDL_OK)
-    status = kdl_bitcode_open(data, size, &bitcode);
+  KDL_TRY(kdl_llvm_bitcode_read_target(data, size, &target));
   kdl_annotations annotations;
   kernel_walk walk = {
-      .bitcode = &bitcode,
-      .is_device = is_device_triple(target.triple),
+      .is_device = !target.triple[0] || is_device_triple(target.triple),
       .annotations = kdl_starts_with(target.triple, "nvptx") ? &annotations : NULL,
       .visit = visit,
       .user = user,
   };
-  bool more = status == KDL_OK;
-  while (status == KDL_OK && more && !walk.stop) {
-    kdl_bitblock module;
-    status = kdl_bitcode_next_module(&bitcode, &module, &more);
-    if (status == KDL_OK && more)
-      status = walk_module(&bitcode, &module, &walk);
-  }
-  return status;
+  KDL_TRY(walk_modules(data, size, &walk));
+  if (target.triple[0] || walk.has_kernels)
+    return KDL_OK;
+  walk.is_device = false;
+  return walk_modules(data, size, &walk);
 }

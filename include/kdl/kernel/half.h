@@ -7,8 +7,8 @@
  *     kdl_float_half(f)                from float, to nearest, ties to even
  *     kdl_bf16_float(b), kdl_float_bf16(f)
  *
- * _Float16 and __bf16 have arithmetic. In OpenCL C and SPIR-V an image with _Float16 needs a device
- * with arithmetic for it (fp16); one with these storage types runs on any device. Both kinds of
+ * _Float16 and __bf16 have arithmetic. In OpenCL C, SPIR-V and portable images, one with _Float16 needs a
+ * device with arithmetic for it (fp16); one with these storage types runs on any device. Both kinds of
  * types are f16 and bf16 in a signature.
  */
 #ifndef KDL_KERNEL_HALF_H
@@ -42,8 +42,8 @@ static inline kdl_half kdl_float_half(float f) {
   vstore_half_rte(f, 0, (half *)&h.bits);
   return h;
 }
-#elif defined(__SPIRV__)
-/* Does not need the capability for arithmetic on halves. */
+#elif defined(__SPIRV__) || defined(KDL_PORTABLE)
+/* Does not need arithmetic on halves. */
 static inline float kdl_half_float(kdl_half h) {
   uint32_t sign = (uint32_t)(h.bits & 0x8000) << 16, rest = h.bits & 0x7fff;
   if (rest >= 0x7c00)

@@ -23,7 +23,7 @@ PHASE_MODES = (("cold", "a process, from its start to its first result and its e
 
 def phases(data):
     out = Drawing("What a dispatch spends, phase by phase", "An NVIDIA H200, driver 580; one image, all in one run (kdl bench layers). "
-                  "Medians; each block has its own scale.")
+                  "Medians; each block has its own scale, and phases divide the length of their total.")
     left, right = 124, WIDTH - MARGIN - 84
     peers = [peer for peer in PEERS if figure_of(data, f"layers/cold/{peer[0]}/total")]
     for mode, words in PHASE_MODES:
@@ -43,8 +43,9 @@ def phases(data):
             whole = found[peer]["total"]
             if not parts:
                 out.rect(x, out.y, whole["median"] / top * (right - left), 26, kind, f"{title}: {duration(whole['median'])}")
+            told = sum(row["median"] for row in parts.values())  # medians of phases do not add up to the median of their sum
             for name, row in parts.items():
-                width = row["median"] / top * (right - left)
+                width = row["median"] / told * whole["median"] / top * (right - left)
                 if width > 0.2:
                     out.rect(x, out.y, width, 26, PHASE_KINDS.get(name, "none"), f"{title}, {name}: {duration(row['median'])}", "edge")
                 if width > 3 and name not in seen:

@@ -5,12 +5,13 @@ import re
 
 H200 = "layers-h200-2026-11-16.json"
 EPYC = "layers-epyc-2026-11-15.json"
-SELECT = "select-2026-11-17.txt"
+SELECT = "select-2026-11-18.txt"
+SELECT_TIMES = "select-2026-11-17.txt"
 SEQUENCE = "sequence-2026-11-16.txt"
 PYTHON = "python-2026-11-16.txt"
 THIN = "thin-2026-11-16.txt"
 MATMUL = "matmul-2026-11-15.txt"
-MLIR = "mlir-launch-2026-11-17.txt"
+MLIR = "mlir-launch-2026-11-18.txt"
 OVERHEAD = "overhead-h200-2026-11-17.json"
 LATENCY = "latency-2026-11-17.json"
 LINES = "lines-2026-11-17.txt"
@@ -90,11 +91,11 @@ class Numbers:
         "host-omp": lambda n: (time(n.layer(EPYC, "hot/omp/total")), EPYC),
         "first-3": lambda n: n.text(SELECT, r"^  3 images: first kdl_select +(\d+)", n.thousands),
         "again-3": lambda n: n.text(SELECT, r"^  3 images: kdl_select, remembered +(\d+)", n.thousands),
-        "again-time": lambda n: n.text(SELECT, r"^3 images/kdl_select, remembered +([\d.]+ ns)"),
+        "again-time": lambda n: n.text(SELECT_TIMES, r"^3 images/kdl_select, remembered +([\d.]+ ns)"),
         "llvm-match-3": lambda n: n.text(SELECT, r"^  3 images: LLVM, match alone +(\d+)", n.thousands),
-        "open-1000": lambda n: n.text(SELECT, r"^1000 images/kdl_open_memory, first kdl_select, kdl_close +([\d.]+) us",
+        "open-1000": lambda n: n.text(SELECT_TIMES, r"^1000 images/kdl_open_memory, first kdl_select, kdl_close +([\d.]+) us",
                                       lambda us: time(float(us) * 1e3)),
-        "llvm-open-1000": lambda n: n.text(SELECT, r"^1000 images/LLVM OffloadBinary::create, .* match +([\d.]+) us",
+        "llvm-open-1000": lambda n: n.text(SELECT_TIMES, r"^1000 images/LLVM OffloadBinary::create, .* match +([\d.]+) us",
                                            lambda us: time(float(us) * 1e3)),
         "replay-1000": lambda n: n.sequence("cuda/1000 launches/replay"),
         "graph-1000": lambda n: n.sequence("cuda/1000 launches/driver: graph"),

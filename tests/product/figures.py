@@ -27,7 +27,7 @@ PARTS = {
 QUOTED = ["3–6 ns for each dispatch", "takes 36 µs, 90% of the cold path", "take 4.1 µs*",
           "below 0.0001% of a kernel of 10 ms*, which is 10 ns", "and 10 ns cannot be", "97 to 99% of the pairs on the H200, 97%"]
 
-SELECT = "select-2026-11-17.txt"
+SELECT = "select-2026-11-18.txt"
 OPEN = "open-2026-11-15.txt"
 H200 = "layers-h200-2026-11-16.json"
 EPYC = "layers-epyc-2026-11-15.json"
@@ -37,7 +37,7 @@ LATENCY = "latency-2026-11-17.json"
 FLAME = "flame-h200-2026-11-17.json"
 HELD = "flame-h200-held-2026-11-17.json"
 MLIR = "mlir-2026-11-15.txt"
-MLIR_LAUNCH = "mlir-launch-2026-11-17.txt"
+MLIR_LAUNCH = "mlir-launch-2026-11-18.txt"
 
 
 class Results:
@@ -125,6 +125,8 @@ def figures(r):
              [r.select(3, "first kdl_select"), r.select(1000, "first kdl_select") / 1e6,
               r.select(3, "LLVM, match alone"), r.select(1000, "LLVM, match alone") / 1e6]),
             ("the choice is remembered | {#} |", [r.select(3, "kdl_select, remembered")]),
+            ("an H200 and for an MI300X | {#} and {#} |",
+             [r.text(SELECT, rf"^ +8 images of a file, {device}: first kdl_select +(\d+)") for device in ("h200", "mi300x")]),
             ("| 100 launches queued, each | {} | {} | {} | {} |", by_peer("queued/{}/total")),
             ("| a launch, waited for | {} | {} | {} | {} |", by_peer("hot/{}/total")),
             ("| from bytes to a kernel, warm | {} | {} | {} | {} |", by_peer("load/{}/total")),

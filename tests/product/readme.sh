@@ -8,6 +8,17 @@ set -euo pipefail
 source=$1 python=$2 path=$3 package=$4
 page=$source/README.md
 
+# has NAME...: one of these programs.
+has() {
+  local name
+  for name in "$@"; do
+    if PATH=$path:$PATH command -v "$name" >/dev/null; then return; fi
+  done
+  return 1
+}
+has clang-22 clang || { echo "skipped: clang not found (Debian: clang-22), with which the page compiles"; exit 77; }
+has ld.lld ld.lld-22 || { echo "skipped: ld.lld not found (Debian: lld-22), which links the page's images for AMD's GPUs"; exit 77; }
+
 block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" "$page"; }
 
 run_console() {

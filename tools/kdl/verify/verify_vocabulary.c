@@ -44,12 +44,52 @@ static void check_value(cli_verification *verify, const cli_verified_image *imag
                     consequence(pair->key));
 }
 
-static kdl_feature_class class_of(const cli_verification *verify, size_t index) {
+static kdl_target_family family_of(const cli_verification *verify, size_t index) {
   kdl_catalog *catalog;
   if (kdl_library_catalog(verify->input->lib, &catalog) != KDL_OK)
-    return KDL_CLASS_COUNT;
-  kdl_target_family family = (kdl_target_family)kdl_catalog_traits(catalog, index).family;
+    return KDL_FAMILY_NONE;
+  return (kdl_target_family)kdl_catalog_traits(catalog, index).family;
+}
+
+static kdl_feature_class class_of(const cli_verification *verify, size_t index) {
+  kdl_target_family family = family_of(verify, index);
   return family == KDL_FAMILY_NONE ? KDL_CLASS_COUNT : kdl_family_class(family);
+}
+
+/* The largest group of any device of a family, in all and in each direction. CPUs run any, and what
+ * OpenCL's devices run is known of each one only. */
+static const struct {
+  kdl_target_family family;
+  uint32_t threads, block[3];
+} block_limits[] = {
+    {KDL_FAMILY_NVPTX, 1024, {1024, 1024, 64}},
+    {KDL_FAMILY_AMDGCN, 1024, {1024, 1024, 1024}},
+    {KDL_FAMILY_INTEL, 1024, {1024, 1024, 1024}},
+};
+
+/* A block that no device of the image's architecture launches. */
+static void check_block(cli_verification *verify, const cli_verified_image *image,
+                        const kdl_pair *pair) {
+  kdl_string kernel;
+  kdl_kernel_key key;
+  size_t row = 0;
+  const size_t rows = sizeof block_limits / sizeof *block_limits;
+  if (!kdl_kernel_name(pair->key, &kernel) || !kdl_kernel_parse(pair->value, &key, NULL) ||
+      !kdl_kernel_has(&key, KDL_KERNEL_BLOCK))
+    return;
+  while (row < rows && block_limits[row].family != family_of(verify, image->info.index))
+    ++row;
+  if (row == rows)
+    return;
+  const uint32_t *most = block_limits[row].block;
+  double items = (double)key.block[0] * key.block[1] * key.block[2];
+  if (key.block[0] > most[0] || key.block[1] > most[1] || key.block[2] > most[2] ||
+      items > block_limits[row].threads)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index,
+                      "%s: block=%ux%ux%u is %.0f work-items, and no device of its architecture "
+                      "has groups of more than %u, or more than %ux%ux%u",
+                      pair->key.data, key.block[0], key.block[1], key.block[2], items,
+                      block_limits[row].threads, most[0], most[1], most[2]);
 }
 
 void cli_verify_vocabulary(cli_verification *verify, const cli_verified_image *image) {
@@ -58,6 +98,7 @@ void cli_verify_vocabulary(cli_verification *verify, const cli_verified_image *i
     const kdl_pair *pair = &image->info.pairs[i];
     kdl_parse_error error;
     check_value(verify, image, pair);
+    check_block(verify, image, pair);
     if (kdl_text_is(pair->key, "requires_features") &&
         kdl_metadata_check(KDL_KEY_REQUIRES_FEATURES, pair->value, &error))
       cli_tokens_check(pair->value, class_of(verify, image->info.index), warn, &at);

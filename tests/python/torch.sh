@@ -19,7 +19,7 @@ rm -rf "$package/torch"
 chmod +x "$package/torch/kdl/bin/kdl"
 export PYTHONPATH="$package/torch" TORCHINDUCTOR_CACHE_DIR="$package/torch/cache"
 cd "$package"
-"$python" -B -m pytest -q -W ignore -p no:cacheprovider "$source/python/tests/test_torch.py" "$source/python/tests/test_triton.py" "$source/python/tests/test_launch.py"
+"$python" -B -m pytest -q -W ignore -p no:cacheprovider "$source/python/tests/test_torch.py" "$source/python/tests/test_triton.py" "$source/python/tests/test_launch.py" "$source/python/tests/test_matmul_packages.py"
 for example in torch_op saxpy triton_bundle; do
   status=0
   "$python" -B "$source/examples/python/$example.py" || status=$?

@@ -187,7 +187,9 @@ static kdl_class_entry *create_entry(kdl_adaptive *adaptive, const kdl_problem_c
   entry->node.hash = class_hash(key);
   kdl_race_init(&entry->race, variants, count);
   exclude_unusable(adaptive, entry);
-  kdl_priors_set(adaptive, entry);
+  entry->needs_priors = adaptive->is_loading;
+  if (!entry->needs_priors)
+    kdl_priors_set(adaptive, entry);
   bool is_decided = !adaptive->explore.trials || kdl_race_next(&entry->race) == KDL_RACE_NONE;
   entry->choice = entry->race.leader | (is_decided ? KDL_CHOICE_DECIDED : 0);
   return entry;
@@ -265,6 +267,9 @@ static __attribute__((noinline)) uint32_t choose_undecided(kdl_adaptive *adaptiv
     return atomic_load_explicit(&entry->choice, memory_order_acquire) & KDL_CHOICE_VARIANT;
   bool was_trial = entry->pending && kdl_samples_collect(adaptive, entry);
   ++entry->launches;
+  if (entry->needs_priors)
+    kdl_priors_set(adaptive, entry);
+  entry->needs_priors = false;
   uint32_t variant = kdl_choices_step(adaptive, entry, exact, out_trial);
   bool is_decided = atomic_load_explicit(&entry->choice, memory_order_relaxed) & KDL_CHOICE_DECIDED;
   kdl_entry_leave(entry);

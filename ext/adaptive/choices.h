@@ -72,7 +72,8 @@ typedef struct kdl_class_entry {
   atomic_bool is_busy;          /* a thread uses the members that follow; others do not wait */
 
   kdl_race race;
-  uint64_t unit; /* identity of the variant whose time is the unit; 0: not set */
+  bool needs_priors; /* before its next step: it is from a table */
+  uint64_t unit;     /* identity of the variant whose time is the unit; 0: not set */
   double unit_ns;
   uint64_t launches, time_ns, explored_ns;
   uint32_t trials;
@@ -122,6 +123,7 @@ struct kdl_adaptive {
   _Atomic(kdl_class_entry *) classes; /* newest first */
   atomic_uint class_count;
   uint64_t unloadable; /* bits of variants that do not load in this process */
+  bool is_loading;     /* entries come from the table, and get their priors later */
   uint64_t tried;      /* bits of variants that have been tried, and so are loaded */
   struct kdl_adaptive *next_open;
   _Atomic(uint64_t) flushed_ns;
@@ -157,7 +159,7 @@ uint32_t kdl_choices_step(kdl_adaptive *adaptive, kdl_class_entry *entry, uint64
                           kdl_adaptive_trial *out_trial);
 
 /* priors.c: what is expected of the variants of a class. Without trials of its own, the one that is
- * expected to be the fastest leads. Not called with an entry in use. */
+ * expected to be the fastest leads. Called with the entry in use, or before it is added. */
 void kdl_priors_set(kdl_adaptive *adaptive, kdl_class_entry *entry);
 
 /* ------------------------------------------------------------------------------------------ */

@@ -88,8 +88,10 @@ static void settle(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   entry->saved_explored_ns = entry->explored_ns;
 }
 
-/* Twice over the classes: first the units, then the samples. */
+/* Twice over the classes: first the units, then the samples. What is expected of a class depends on
+ * all others, so that it waits until a launch needs it. */
 static void load_model(kdl_adaptive *adaptive, const kdl_model *model) {
+  adaptive->is_loading = true;
   for (size_t i = 0; i < model->count; ++i) {
     kdl_class_entry *entry = kdl_choices_entry(adaptive, &model->classes[i].key);
     if (entry)
@@ -103,8 +105,7 @@ static void load_model(kdl_adaptive *adaptive, const kdl_model *model) {
   }
   for (kdl_class_entry *entry = atomic_load(&adaptive->classes); entry; entry = entry->next)
     settle(adaptive, entry);
-  for (kdl_class_entry *entry = atomic_load(&adaptive->classes); entry; entry = entry->next)
-    kdl_priors_set(adaptive, entry);
+  adaptive->is_loading = false;
   if (model->damaged)
     kdl_debug(KDL_DEBUG_SELECT, "%s: %zu damaged lines are passed over, %zu are used",
               adaptive->name, model->damaged, model->lines);

@@ -86,6 +86,34 @@ def subject(n):
     return [subjects, case, str(n)], 0
 
 
+def trace(n):
+    """What a program of CUDA would have recorded: as many loads, modules, kernels and failures."""
+    lines = ["process\t1\tprogram"]
+    for i in range(1, n + 1):
+        lines.append("load\t%d\tcuModuleLoadData\t0\t10\t0\t0\t" % i)
+        lines.append("module\t%d\t%d\t64\t0\tsm_80\t5\t0\tcuModuleLoadData" % (i, i))
+    lines += ["kernel\t%d\tk%d" % (i, i) for i in range(n)]
+    lines += ["launched\t%d\tk%d" % (i + 1, i) for i in range(n)]
+    lines += ["fail\t200\t%d\t0\tcuModuleGetFunction\tf%d\t" % (i + 1, i) for i in range(n)]
+    lines += ["unload\t%d" % i for i in range(1, n + 1)]
+    log = save("log%d" % n, ("\n".join(lines) + "\n").encode())
+    counts = save("counts%d" % n, struct.pack("<Q", 1) * 70000)
+    copy = 'cp "$1" "$KDL_TRACE_MODULES/1-1.counts"; cp "$0" "$KDL_TRACE_MODULES/1-1.log"'
+    out = os.path.join(folder, "out")
+    return [kdl, "trace", "-o", out, "--json=" + out + ".json", "--", "sh", "-c", copy, log, counts], 0
+
+
+def report(n):
+    """A trace of launches, each of another kernel in another thread."""
+    rows = [
+        '{"name":"launch","cat":"kdl","ph":"X","pid":1,"tid":%d,"ts":%d,"dur":1,"args":{"kernel":"k%d","device":"d"}}'
+        % (i, 2 * i, i)
+        for i in range(n)
+    ]
+    text = '{"otherData":{"schema":"kdl-trace-1","events":%d},"traceEvents":[%s]}' % (n, ",".join(rows))
+    return [kdl, "trace", "report", save("trace%d" % n, text.encode())], 0
+
+
 def ptx(names):
     return b".version 8.0\n.target sm_80\n.address_size 64\n" + b"".join(
         b".visible .entry %s(.param .u64 a){ret;}\n" % name for name in names
@@ -125,6 +153,10 @@ cases = {
     "merge": (1500, merge),
     "devices": (1000, subject),
     "level": (1000, subject),
+    "tuned_classes": (1000, subject),
+    "tuned_variants": (4000, subject),
+    "trace": (1000, trace),
+    "trace_report": (4000, report),
 }
 
 

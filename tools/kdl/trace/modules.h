@@ -12,6 +12,7 @@
 
 #include "tools/common/demangle.h"
 #include "tools/common/memory.h"
+#include "tools/kdl/trace/number_index.h"
 
 #include <kdl/kdl.h>
 
@@ -91,6 +92,7 @@ typedef struct cli_recorded {
   const char **notes;
   size_t note_count, note_room;
   uint64_t graph_launches, other_launches;
+  cli_index loads_by_number, modules_by_number, modules_by_load, kernels_by_name, failures_by_key;
 } cli_recorded;
 
 typedef struct cli_opened_file cli_opened_file;

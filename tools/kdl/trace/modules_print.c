@@ -124,15 +124,17 @@ static int compare_counts(const void *left, const void *right) {
                               : strcmp(a->name, b->name);
 }
 
-/* The kernels that were launched, most launches first. */
-static const cli_launched **sort_kernels(const cli_recorded *recorded, size_t *out_count) {
+/* The kernels that were launched. */
+static const cli_launched **sort_kernels(const cli_recorded *recorded,
+                                         int (*compare)(const void *left, const void *right),
+                                         size_t *out_count) {
   const cli_launched **list = xcalloc(recorded->kernel_count + 1, sizeof *list);
   *out_count = 0;
   for (size_t i = 0; i < recorded->kernel_count; ++i) {
     if (recorded->kernels[i].count)
       list[(*out_count)++] = &recorded->kernels[i];
   }
-  qsort(list, *out_count, sizeof *list, compare_counts);
+  qsort(list, *out_count, sizeof *list, compare);
   return list;
 }
 
@@ -144,7 +146,7 @@ static void print_sums(const cli_recorded *recorded, cli_demangler *demangler) {
     bytes += recorded->modules[i].bytes;
     ns += recorded->modules[i].ns;
   }
-  const cli_launched **list = sort_kernels(recorded, &kernels);
+  const cli_launched **list = sort_kernels(recorded, compare_counts, &kernels);
   for (size_t i = 0; i < kernels; ++i)
     launches += list[i]->count;
   print_start(recorded);
@@ -180,7 +182,28 @@ void cli_recordings_print(const cli_recordings *recordings, cli_demangler *deman
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-static void write_module(cli_json *json, const cli_recorded *recorded, const cli_module *module) {
+/* By the load that a kernel is of, then in the order of the recording. */
+static int compare_loads(const void *left, const void *right) {
+  const cli_launched *a = *(const cli_launched *const *)left;
+  const cli_launched *b = *(const cli_launched *const *)right;
+  return a->load != b->load ? (a->load > b->load) - (a->load < b->load) : (a > b) - (a < b);
+}
+
+/* The first one of that load in a sorted list, or the end. */
+static size_t first_of_load(const cli_launched *const *list, size_t count, uint32_t load) {
+  size_t first = 0;
+  while (first < count) {
+    const size_t middle = first + (count - first) / 2;
+    if (list[middle]->load < load)
+      first = middle + 1;
+    else
+      count = middle;
+  }
+  return first;
+}
+
+static void write_module(cli_json *json, const cli_recorded *recorded, const cli_module *module,
+                         const cli_launched *const *by_load, size_t count) {
   static const char *const origins[] = {"unknown", "image", "jit", "rules"};
   bool has_image = module->origin != CLI_MODULE_UNKNOWN;
   cli_json_begin_object(json);
@@ -199,10 +222,9 @@ static void write_module(cli_json *json, const cli_recorded *recorded, const cli
   cli_json_put_text(json, "device", cli_traced_device_spec(recorded, module->device));
   cli_json_put_bool(json, "unloaded", module->is_unloaded);
   cli_json_put_array(json, "launched");
-  for (size_t i = 0; i < recorded->kernel_count; ++i) {
-    if (module->load && recorded->kernels[i].load == module->load && recorded->kernels[i].count)
-      cli_json_text(json, recorded->kernels[i].name);
-  }
+  for (size_t i = module->load ? first_of_load(by_load, count, module->load) : count;
+       i < count && by_load[i]->load == module->load; ++i)
+    cli_json_text(json, by_load[i]->name);
   cli_json_end_array(json);
   cli_json_end_object(json);
 }
@@ -221,7 +243,6 @@ static void write_failure(cli_json *json, const cli_recorded *recorded,
 
 static void write_process(cli_json *json, const cli_recorded *recorded) {
   size_t count;
-  const cli_launched **list = sort_kernels(recorded, &count);
   cli_json_begin_object(json);
   cli_json_put_number(json, "process", (uint64_t)recorded->process);
   cli_json_put_text(json, "program", recorded->program);
@@ -231,13 +252,16 @@ static void write_process(cli_json *json, const cli_recorded *recorded) {
     cli_json_text(json, recorded->notes[i]);
   cli_json_end_array(json);
   cli_json_put_array(json, "modules");
+  const cli_launched **by_load = sort_kernels(recorded, compare_loads, &count);
   for (size_t i = 0; i < recorded->module_count; ++i)
-    write_module(json, recorded, &recorded->modules[i]);
+    write_module(json, recorded, &recorded->modules[i], by_load, count);
+  free(by_load);
   cli_json_end_array(json);
   cli_json_put_array(json, "failures");
   for (size_t i = 0; i < recorded->failure_count; ++i)
     write_failure(json, recorded, &recorded->failures[i]);
   cli_json_end_array(json);
+  const cli_launched **list = sort_kernels(recorded, compare_counts, &count);
   cli_json_put_array(json, "launched");
   for (size_t i = 0; i < count; ++i) {
     cli_json_begin_object(json);

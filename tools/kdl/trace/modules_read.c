@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/inject/recording_format.h"
+#include "support/base/hash.h"
 #include "support/base/text.h"
 #include "tools/kdl/trace/modules.h"
 
@@ -33,6 +34,14 @@ static const char *text_at(cli_recordings *recordings, const fields *line, size_
                             sizeof *(recorded)->list),                                             \
    &(recorded)->list[(recorded)->one##_count++])
 
+static uint64_t hash_number(uint64_t number) {
+  return kdl_hash_mix(kdl_hash_seed(), number);
+}
+
+static uint64_t hash_name(const char *name) {
+  return kdl_hash_text(kdl_text_of(name));
+}
+
 static void list_module(cli_recordings *all, cli_recorded *to, cli_module *module) {
   if (module->is_listed)
     return;
@@ -41,7 +50,26 @@ static void list_module(cli_recordings *all, cli_recorded *to, cli_module *modul
   cli_module_print(to, module);
 }
 
-/* Modules that were loaded within the call come before it. */
+/* Modules that were loaded within the call come before it, and are listed in their order. */
+static void list_modules_of(cli_recordings *all, cli_recorded *to, cli_load *load) {
+  const uint64_t hash = hash_number(load->number);
+  size_t *found = NULL, count = 0, room = 0;
+  for (size_t i = cli_index_newest(&to->modules_by_load, hash); i != CLI_INDEX_NONE;
+       i = cli_index_older(&to->modules_by_load, i)) {
+    if (to->modules[i].load != load->number || to->modules[i].is_listed)
+      continue;
+    found = xgrow(found, count, &room, 8, sizeof *found);
+    found[count++] = i;
+  }
+  while (count-- > 0) {
+    cli_module *module = &to->modules[found[count]];
+    module->ns = load->is_counted ? module->ns : load->ns;
+    load->is_counted = true;
+    list_module(all, to, module);
+  }
+  free(found);
+}
+
 static void read_load(cli_recordings *all, cli_recorded *to, const fields *line) {
   cli_load *load = ADD(to, loads, load);
   *load = (cli_load){.number = (uint32_t)number_at(line, 1),
@@ -51,14 +79,8 @@ static void read_load(cli_recordings *all, cli_recorded *to, const fields *line)
                      .device = (uint32_t)number_at(line, 5),
                      .offset = number_at(line, 6),
                      .path = text_at(all, line, 7)};
-  for (size_t i = 0; i < to->module_count; ++i) {
-    cli_module *module = &to->modules[i];
-    if (module->load != load->number || module->is_listed)
-      continue;
-    module->ns = load->is_counted ? module->ns : load->ns;
-    load->is_counted = true;
-    list_module(all, to, module);
-  }
+  cli_index_add(&to->loads_by_number, hash_number(load->number));
+  list_modules_of(all, to, load);
 }
 
 static void read_module(cli_recordings *all, cli_recorded *to, const fields *line) {
@@ -72,6 +94,8 @@ static void read_module(cli_recordings *all, cli_recorded *to, const fields *lin
                          .device = (uint32_t)number_at(line, 7),
                          .function = text_at(all, line, 8),
                          .path = ""};
+  cli_index_add(&to->modules_by_number, hash_number(module->number));
+  cli_index_add(&to->modules_by_load, hash_number(module->load));
   cli_load *load = (cli_load *)(uintptr_t)cli_find_load(to, module->load);
   if (load && !load->is_counted) {
     load->is_counted = true;
@@ -81,26 +105,43 @@ static void read_module(cli_recordings *all, cli_recorded *to, const fields *lin
     list_module(all, to, module);
 }
 
-static void read_failure(cli_recordings *all, cli_recorded *to, const fields *line) {
-  cli_failure *failure = ADD(to, failures, failure);
-  *failure = (cli_failure){.result = (int)number_at(line, 1),
-                           .load = (uint32_t)number_at(line, 2),
-                           .device = (uint32_t)number_at(line, 3),
-                           .function = text_at(all, line, 4),
-                           .kernel = text_at(all, line, 5),
-                           .path = text_at(all, line, 6)};
-  for (size_t i = 0; i + 1 < to->failure_count; ++i) {
-    if (to->failures[i].load == failure->load && to->failures[i].result == failure->result &&
-        strcmp(to->failures[i].kernel, failure->kernel) == 0) {
-      --to->failure_count; /* a program may try again and again */
-      return;
-    }
+/* A program may try again and again. */
+static bool is_known_failure(const cli_recorded *to, const cli_failure *failure, uint64_t hash) {
+  for (size_t i = cli_index_newest(&to->failures_by_key, hash); i != CLI_INDEX_NONE;
+       i = cli_index_older(&to->failures_by_key, i)) {
+    const cli_failure *known = &to->failures[i];
+    if (known->load == failure->load && known->result == failure->result &&
+        strcmp(known->kernel, failure->kernel) == 0)
+      return true;
   }
-  cli_failure_print(to, failure);
+  return false;
+}
+
+static void read_failure(cli_recordings *all, cli_recorded *to, const fields *line) {
+  const cli_failure failure = {.result = (int)number_at(line, 1),
+                               .load = (uint32_t)number_at(line, 2),
+                               .device = (uint32_t)number_at(line, 3),
+                               .function = text_at(all, line, 4),
+                               .kernel = text_at(all, line, 5),
+                               .path = text_at(all, line, 6)};
+  const uint64_t hash =
+      kdl_hash_mix(kdl_hash_mix(hash_name(failure.kernel), failure.load), (uint64_t)failure.result);
+  if (is_known_failure(to, &failure, hash))
+    return;
+  *ADD(to, failures, failure) = failure;
+  cli_index_add(&to->failures_by_key, hash);
+  cli_failure_print(to, &failure);
+}
+
+static void read_kernel(cli_recordings *all, cli_recorded *to, const fields *line) {
+  const cli_launched kernel = {.name = text_at(all, line, 2), .slot = (uint32_t)number_at(line, 1)};
+  *ADD(to, kernels, kernel) = kernel;
+  cli_index_add(&to->kernels_by_name, hash_name(kernel.name));
 }
 
 static void read_launched(cli_recorded *to, const fields *line) {
-  for (size_t i = to->kernel_count; i-- > 0;) {
+  for (size_t i = cli_index_newest(&to->kernels_by_name, hash_name(line->at[2]));
+       i != CLI_INDEX_NONE; i = cli_index_older(&to->kernels_by_name, i)) {
     if (strcmp(to->kernels[i].name, line->at[2]) == 0) {
       to->kernels[i].load = (uint32_t)number_at(line, 1);
       return;
@@ -109,10 +150,10 @@ static void read_launched(cli_recorded *to, const fields *line) {
 }
 
 static void read_unload(cli_recorded *to, const fields *line) {
-  for (size_t i = 0; i < to->module_count; ++i) {
-    if (to->modules[i].number == number_at(line, 1))
-      to->modules[i].is_unloaded = true;
-  }
+  const uint64_t number = number_at(line, 1);
+  for (size_t i = cli_index_newest(&to->modules_by_number, hash_number(number));
+       i != CLI_INDEX_NONE; i = cli_index_older(&to->modules_by_number, i))
+    to->modules[i].is_unloaded |= to->modules[i].number == number;
 }
 
 static void read_line(cli_recordings *all, cli_recorded *to, const fields *line) {
@@ -127,8 +168,7 @@ static void read_line(cli_recordings *all, cli_recorded *to, const fields *line)
   } else if (strcmp(what, "unload") == 0) {
     read_unload(to, line);
   } else if (strcmp(what, "kernel") == 0) {
-    *ADD(to, kernels, kernel) =
-        (cli_launched){.name = text_at(all, line, 2), .slot = (uint32_t)number_at(line, 1)};
+    read_kernel(all, to, line);
   } else if (strcmp(what, "launched") == 0) {
     read_launched(to, line);
   } else if (strcmp(what, "fail") == 0) {
@@ -252,6 +292,10 @@ void cli_recordings_free(cli_recordings *all) {
     free(one->failures);
     free(one->devices);
     free(one->notes);
+    cli_index *indexes[] = {&one->loads_by_number, &one->modules_by_number, &one->modules_by_load,
+                            &one->kernels_by_name, &one->failures_by_key};
+    for (size_t k = 0; k < sizeof indexes / sizeof *indexes; ++k)
+      cli_index_free(indexes[k]);
     free(one);
   }
   free(all->items);
@@ -259,7 +303,9 @@ void cli_recordings_free(cli_recordings *all) {
 }
 
 const cli_load *cli_find_load(const cli_recorded *recorded, uint32_t number) {
-  for (size_t i = recorded->load_count; number && i-- > 0;) {
+  const cli_index *index = &recorded->loads_by_number;
+  for (size_t i = number ? cli_index_newest(index, hash_number(number)) : CLI_INDEX_NONE;
+       i != CLI_INDEX_NONE; i = cli_index_older(index, i)) {
     if (recorded->loads[i].number == number)
       return &recorded->loads[i];
   }

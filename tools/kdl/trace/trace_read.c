@@ -3,6 +3,7 @@
 #include "tools/kdl/trace/trace_report.h"
 
 #include "support/base/error.h"
+#include "support/base/hash.h"
 #include "support/json/reader.h"
 
 #include <stdlib.h>
@@ -64,10 +65,13 @@ static kdl_status parse_trace_text(kdl_json *json, cli_trace *trace, cli_trace_t
 /* Rows                                                                                         */
 
 static uint32_t find_or_add_row(cli_trace *trace, int64_t id) {
-  for (size_t i = trace->row_count; i > 0; --i) {
-    if (trace->rows[i - 1].id == id)
-      return (uint32_t)(i - 1);
+  const uint64_t hash = kdl_hash_mix(kdl_hash_seed(), (uint64_t)id);
+  for (size_t i = cli_index_newest(&trace->rows_by_id, hash); i != CLI_INDEX_NONE;
+       i = cli_index_older(&trace->rows_by_id, i)) {
+    if (trace->rows[i].id == id)
+      return (uint32_t)i;
   }
+  cli_index_add(&trace->rows_by_id, hash);
   trace->rows =
       xgrow(trace->rows, trace->row_count, &trace->row_room, first_room, sizeof *trace->rows);
   trace->rows[trace->row_count] = (cli_trace_row){.id = id};
@@ -279,5 +283,6 @@ void cli_trace_free(cli_trace *trace) {
   free(trace->text_slots);
   free(trace->events);
   free(trace->rows);
+  cli_index_free(&trace->rows_by_id);
   kdl_arena_free(&trace->arena);
 }

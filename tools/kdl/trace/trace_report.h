@@ -6,6 +6,7 @@
 #include "tools/common/demangle.h"
 #include "tools/common/memory.h"
 #include "tools/common/options.h"
+#include "tools/kdl/trace/number_index.h"
 
 #include <stdio.h>
 
@@ -42,6 +43,7 @@ typedef struct cli_trace {
   size_t event_count, event_room;
   cli_trace_row *rows;
   size_t row_count, row_room;
+  cli_index rows_by_id;
   const char **texts; /* in the arena */
   size_t text_count, text_room;
   uint32_t *text_slots; /* a hash table of text numbers; 0: free */

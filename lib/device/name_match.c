@@ -226,7 +226,10 @@ const char *kdl_named_device_suggest(kdl_string name) {
     if (!strstr(row->name, number.digits))
       continue;
     normal_name other = normalize_name(kdl_text_of(row->name), true);
-    if (other.length < shortest || !is_misspelling(&asked, &other))
+    bool is_longer = asked.length == other.length + 1 && /* h100x, but not l40x */
+                     other.length + 1 >= shortest &&
+                     memcmp(asked.text, other.text, other.length) == 0;
+    if ((other.length < shortest && !is_longer) || !is_misspelling(&asked, &other))
       continue;
     if (suggested && !kdl_named_device_same_target(suggested, row))
       return NULL;
@@ -252,7 +255,8 @@ kdl_status kdl_named_device_find(kdl_string name, const kdl_named_device **out_r
   const char *suggested = kdl_named_device_suggest(name);
   return kdl_fail(KDL_BAD_CALL,
                   "device '%.*s': found no device of that name%s%s%s, expected one as 'h200' or "
-                  "'rx7900xtx', an architecture as sm_90, BACKEND:ARCH [KEY=VALUE]..., or @FILE",
+                  "'rx7900xtx' ('kdl devices --known' lists them), an architecture as sm_90, "
+                  "BACKEND:ARCH [KEY=VALUE]..., or @FILE",
                   (int)(name.length < 64 ? name.length : 64), name.data,
                   suggested ? " (did you mean '" : "", suggested ? suggested : "",
                   suggested ? "'?)" : "");

@@ -87,6 +87,13 @@ const kdl_named_device *kdl_named_device_at(size_t index) {
   return index < device_count ? &devices[index] : NULL;
 }
 
+bool kdl_known_device_at(size_t index, kdl_known_device *out_device) {
+  const kdl_named_device *row = kdl_named_device_at(index);
+  if (row)
+    *out_device = (kdl_known_device){row->name, row->arch, row->product, row->is_typical};
+  return row != NULL;
+}
+
 const char *kdl_typical_device_at(size_t index) {
   for (size_t i = 0; i < device_count; ++i) {
     if (devices[i].is_typical && index-- == 0)

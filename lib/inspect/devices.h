@@ -129,6 +129,16 @@ void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out);
 /* The names of typical devices of each architecture; NULL after the last. */
 const char *kdl_typical_device_at(size_t index);
 
+/* Every name that a device may have in --device; false after the last. */
+typedef struct kdl_known_device {
+  const char *name;    /* "h200" */
+  const char *arch;    /* "sm_90" */
+  const char *product; /* "NVIDIA H200" */
+  bool is_typical;     /* a typical device of its architecture */
+} kdl_known_device;
+
+bool kdl_known_device_at(size_t index, kdl_known_device *out_device);
+
 /* The only name that a misspelled one may mean, or NULL. */
 const char *kdl_named_device_suggest(kdl_string name);
 

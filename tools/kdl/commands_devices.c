@@ -5,7 +5,8 @@
 const cli_command cli_command_devices = {
     .name = "devices",
     .group = CLI_MACHINE,
-    .usage = "kdl devices [--json] [--all] [--runs [--device=DEVICE]...]",
+    .usage = "kdl devices [--json] [--all] [--runs [--device=DEVICE]...]\n"
+             "kdl devices --known [--json]",
     .summary = "list the devices of this machine, and why a driver is not usable",
     .details =
         "Loads the installed drivers of CUDA, HIP, Level Zero and OpenCL, without creating a "
@@ -20,6 +21,8 @@ const cli_command cli_command_devices = {
              "also print complete specs and every driver; with --runs, also what does not run, "
              "and why"},
             {"runs", 0, CLI_FLAG, NULL, "print the architectures that run on each device"},
+            {"known", 0, CLI_FLAG, NULL,
+             "print the names that --device takes, of devices that need not be here"},
             {"device", 0, CLI_MANY, "DEVICE",
              "with --runs: a named device, a spec or @FILE instead of the devices of this "
              "machine; may be repeated"},

@@ -5,6 +5,8 @@
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
+#include "tools/common/json.h"
+#include "tools/common/output.h"
 #include "tools/common/report.h"
 #include "tools/common/text.h"
 #include "tools/kdl/commands.h"
@@ -197,8 +199,46 @@ static void print_drivers(const kdl_discovery *found, bool all) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
+static kdl_status print_known_table(void) {
+  static const cli_column known_columns[] = {
+      {.title = "NAME"}, {.title = "ARCH"}, {.title = "PRODUCT", .shrinks = 1}};
+  cli_table *table = cli_table_create(known_columns, sizeof known_columns / sizeof *known_columns);
+  kdl_known_device known;
+  for (size_t i = 0; kdl_known_device_at(i, &known); ++i) {
+    cli_table_add(table, kdl_text_of(known.name));
+    cli_table_add(table, kdl_text_of(known.arch));
+    cli_table_add(table, kdl_text_of(known.product));
+  }
+  return cli_table_finish(table);
+}
+
+static kdl_status print_known_json(void) {
+  cli_json json = {.file = stdout};
+  kdl_known_device known;
+  cli_json_begin_object(&json);
+  cli_json_put_array(&json, "devices");
+  for (size_t i = 0; kdl_known_device_at(i, &known); ++i) {
+    cli_json_begin_object(&json);
+    cli_json_put_text(&json, "name", known.name);
+    cli_json_put_text(&json, "arch", known.arch);
+    cli_json_put_text(&json, "product", known.product);
+    cli_json_put_bool(&json, "typical", known.is_typical);
+    cli_json_end_object(&json);
+  }
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return cli_output_flush();
+}
+
 int cli_run_devices(const cli_args *args) {
   bool all = cli_args_has(args, "all");
+  if (cli_args_has(args, "known"))
+    return cli_report_status(cli_args_has(args, "all") || cli_args_has(args, "runs") ||
+                                     cli_args_has(args, "device")
+                                 ? kdl_fail(KDL_BAD_CALL, "--known excludes --all, --runs and "
+                                                          "--device: use it alone, or with --json")
+                             : cli_args_has(args, "json") ? print_known_json()
+                                                          : print_known_table());
   if (cli_args_has(args, "runs"))
     return cli_report_status(cli_devices_runs(args));
   if (cli_args_has(args, "device"))

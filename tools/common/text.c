@@ -109,6 +109,18 @@ kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]) {
   return (kdl_string){room, (size_t)length};
 }
 
+kdl_string cli_text_short_words(kdl_string line, char *room, size_t size) {
+  kdl_out out = {room, size, 0};
+  *room = '\0';
+  for (size_t at = 0, end; at < line.length; at = end + 1) {
+    char short_room[CLI_SHORT + 1];
+    end = kdl_text_find(line, at, " ");
+    kdl_string word = cli_text_short((kdl_string){line.data + at, end - at}, short_room);
+    kdl_out_format(&out, "%s%.*s", at ? " " : "", (int)word.length, word.data);
+  }
+  return (kdl_string){room, out.used};
+}
+
 /* The length of the longest prefix that takes at most `columns`. */
 static size_t fit_prefix(const char *printable, size_t columns) {
   size_t size = strlen(printable);

@@ -33,6 +33,9 @@ void cli_print_row(const char *label, const char *format, ...)
 enum { CLI_SHORT = 48 };
 kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]);
 
+/* The same for each word of a line, such as a device's; `room` takes as much as the line. */
+kdl_string cli_text_short_words(kdl_string line, char *room, size_t size);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Columns                                                                                      */
 

@@ -19,7 +19,7 @@
 enum { folder_room = PATH_MAX + 32 };
 
 static int list_table(void *user, const char *name, kdl_string text) {
-  (void)user;
+  const bool *is_long = user;
   kdl_model model;
   uint64_t trials = 0;
   size_t classes = 0;
@@ -30,6 +30,9 @@ static int list_table(void *user, const char *name, kdl_string text) {
       trials += model.classes[i].variants[k].count;
   }
   kdl_string identity = model.identity.data ? model.identity : kdl_text_of("(no header)");
+  char room[2048];
+  if (!*is_long)
+    identity = cli_text_short_words(identity, room, sizeof room);
   cli_text_printf(stdout, "%.12s  times   %zu classes, %" PRIu64 " trials, %zu bytes%s  %.*s\n",
                   name, classes, trials, text.length, model.damaged ? ", damaged lines" : "",
                   (int)identity.length, identity.data);
@@ -37,10 +40,10 @@ static int list_table(void *user, const char *name, kdl_string text) {
   return 0;
 }
 
-kdl_status cli_choices_list(void) {
+kdl_status cli_choices_list(bool is_long) {
   char folder[folder_room];
   KDL_TRY(kdl_table_folder(folder, sizeof folder));
-  return kdl_table_each(folder, list_table, NULL);
+  return kdl_table_each(folder, list_table, &is_long);
 }
 
 kdl_status cli_choices_clear(void) {

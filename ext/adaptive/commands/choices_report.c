@@ -228,8 +228,11 @@ static int print_table(void *user, const char *name, kdl_string text) {
       json_class(to, device, times, &result);
       continue;
     }
-    if (!has_title)
-      cli_text_printf(stdout, "measured times of %s, %s\n", to->kernel, device);
+    if (!has_title) {
+      char room[sizeof device];
+      cli_text_printf(stdout, "measured times of %s, %s\n", to->kernel,
+                      cli_text_short_words(kdl_text_of(device), room, sizeof room).data);
+    }
     has_title = true;
     print_class(to, times, &result);
   }

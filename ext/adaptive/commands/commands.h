@@ -24,8 +24,8 @@ kdl_status cli_choices_json(kdl_library *lib, const char *kernel, cli_json *json
  * there is none. */
 char *cli_choices_collect(kdl_library *lib, const char *kernel, size_t *out_size);
 
-/* For kdl cache: the tables of this user. */
-kdl_status cli_choices_list(void);
+/* For kdl cache: the tables of this user; `is_long`: with every feature of a CPU. */
+kdl_status cli_choices_list(bool is_long);
 kdl_status cli_choices_clear(void);
 kdl_status cli_choices_export(const char *folder);
 kdl_status cli_choices_import(const char *folder);

@@ -65,7 +65,9 @@ static kdl_status add_entry_row(void *user, const kdl_cache_checked_entry *check
   cli_table_add(table, kdl_text_of(entry ? kdl_image_kind_name(entry->kind) : "damaged"));
   cli_table_add_number(table, checked->file->size);
   cli_table_add(table, kdl_text_of(used));
-  cli_table_add(table, entry ? field(entry->link_key, "device") : kdl_text_of(""));
+  kdl_string device = entry ? field(entry->link_key, "device") : kdl_text_of("");
+  char room[CLI_SHORT + 1];
+  cli_table_add(table, listing->is_long ? device : cli_text_short(device, room));
   cli_table_add(table, entry ? field(entry->notes, "source") : kdl_text_of(""));
   if (!entry)
     cli_table_add_line(table, "", kdl_text_of(checked->error));
@@ -115,8 +117,9 @@ static kdl_status add_object(void *user, const kdl_cache_checked_entry *checked)
 
 static kdl_status run_ls(const kdl_cache_settings *settings, const cli_args *args) {
   if (!cli_args_has(args, "json")) {
-    KDL_TRY(print_entry_table(settings, cli_args_has(args, "long")));
-    CHOICES(cli_choices_list());
+    bool is_long = cli_args_has(args, "long");
+    KDL_TRY(print_entry_table(settings, is_long));
+    CHOICES(cli_choices_list(is_long));
     return KDL_OK;
   }
   cli_json json = {.file = stdout};

@@ -15,8 +15,8 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
   static const kdl_string unknown = {"-", 1};
   kdl_image_info image = cli_image_at(lib, index);
   printf("%zu ", index);
-  cli_text_print(image.arch.length ? image.arch : unknown, " ");
-  char room[CLI_IMAGE_KIND_ROOM];
+  char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
+  cli_text_print(image.arch.length ? cli_text_short(image.arch, arch) : unknown, " ");
   puts(cli_image_kind_name(&image, room));
   return KDL_OK;
 }

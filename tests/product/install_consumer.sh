@@ -91,6 +91,7 @@ LIB/libkdl_matmul.so.$version
 LIB/pkgconfig/libkdl.pc
 LIB/pkgconfig/libkdl_matmul.pc
 share/bash-completion/completions/kdl
+$(cd "$source/docs" && printf 'share/doc/libkdl/%s\n' *.md)
 share/doc/libkdl/LICENSE
 share/doc/libkdl/installed.txt
 share/man/man1/kdl.1
@@ -99,6 +100,11 @@ files=$(cd "$prefix" && find . -type f -o -type l | sed "s,^\./,,; s,^${libdir#"
   sed 's,kdlTargets-[a-z]*\.cmake,kdlTargets-CONFIG.cmake,')
 diff <(sort <<<"$expected_files" | sed '/^$/d') <(sort <<<"$files") ||
   fail "installed files (>) differ from what is expected (<)"
+
+# Every page that an installed header names is installed.
+for page in $(grep -rhoE 'docs/[a-z-]+\.md' "$prefix/include" | sort -u); do
+  [ -e "$prefix/share/doc/libkdl/${page#docs/}" ] || fail "a header names $page, which is not installed"
+done
 
 # The installed command finds the installed headers.
 if command -v clang-22 >/dev/null && command -v ld.lld-22 >/dev/null; then

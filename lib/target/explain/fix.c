@@ -92,6 +92,15 @@ static void fix_vendor(mismatch_ref m, kdl_out *out) {
                    "is described with it by tools=kdl-ld+llvm-spirv");
 }
 
+/* A driver of OpenCL that takes sources alone: kdl-ld makes nothing for it. */
+static void fix_kind(mismatch_ref m, kdl_out *out) {
+  if (m->image_rule->kind == KDL_IMAGE_BITCODE && m->device_rule->family == KDL_FAMILY_SPIRV &&
+      !m->device_rule->spirv &&
+      !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
+    kdl_out_format(out, "add OpenCL C, as by kdl cc --targets=opencl-c: the driver takes no SPIR-V, "
+                        "which kdl-ld would make");
+}
+
 static void (*const fixes[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
     [KDL_REASON_WRONG_VENDOR] = fix_vendor,       [KDL_REASON_WRONG_ARCH] = fix_arch,
     [KDL_REASON_OTHER_MAJOR] = fix_nvptx,         [KDL_REASON_NEWER_MINOR] = fix_nvptx,
@@ -100,7 +109,7 @@ static void (*const fixes[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
     [KDL_REASON_PTX_ISA_UNKNOWN] = fix_ptx_isa,   [KDL_REASON_TILE_IR_UNKNOWN] = fix_tile_ir,
     [KDL_REASON_NOT_IN_GENERIC] = fix_amdgcn,     [KDL_REASON_GENERIC_VERSION_OLD] = fix_amdgcn,
     [KDL_REASON_XNACK_MISMATCH] = fix_xnack,      [KDL_REASON_IP_VERSION] = fix_ip,
-    [KDL_REASON_MISSING_FEATURES] = fix_tokens,
+    [KDL_REASON_MISSING_FEATURES] = fix_tokens,   [KDL_REASON_KIND_NOT_LOADABLE] = fix_kind,
 };
 
 size_t kdl_reason_fix(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size) {

@@ -211,6 +211,25 @@ static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   }
 }
 
+/* Where nothing fits: what the device was taken to have, if that decides about an image other than
+ * the nearest, whose fix says it. */
+static void print_assumed_tools(const cli_query *query, const cli_ranking *ranking) {
+  for (size_t i = 1; i < ranking->count && !ranking->items[0].eligible; ++i) {
+    const kdl_verdict *verdict = &ranking->items[i];
+    char text[192];
+    if (cli_image_at(query->input->lib, verdict->image).kind != KDL_IMAGE_SPIRV ||
+        !verdict->reason_count || strcmp(verdict->reasons[0].code, "wrong_vendor") != 0 ||
+        !verdict->reasons[0].fix[0])
+      continue;
+    snprintf(text, sizeof text,
+             "the device has kdl-ld and no llvm-spirv, with which libkdl would translate image "
+             "%zu; tools=kdl-ld+llvm-spirv describes one that has it",
+             verdict->image);
+    print_labelled("tools", text, "");
+    return;
+  }
+}
+
 static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
   if (ranking->count == 0) {
     print_labelled("chosen", "none: the file holds no image", "");
@@ -226,6 +245,7 @@ static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
     print_labelled("chosen", "none: each image that fits has a condition", "");
   if (!several)
     print_choice(query, ranking);
+  print_assumed_tools(query, ranking);
   if (query->inventory)
     print_coverage(&ranking->coverage);
 }

@@ -47,9 +47,10 @@ config.environment["LD_LIBRARY_PATH"] = config.kdl_lib_dir
 config.environment["LC_ALL"] = "C"
 # Selection depends on whether SPIR-V can be translated.
 config.environment["KDL_LLVM_SPIRV"] = "none"
-# The CPU that tests assume: see cmake/testing.cmake.
-if "KDL_CPU" in os.environ:
-    config.environment["KDL_CPU"] = os.environ["KDL_CPU"]
+# The CPU that tests assume, and where files go that others would find in the user's home: see cmake/testing.cmake.
+for name in ("JITDUMPDIR", "KDL_CACHE_DIR", "KDL_CPU", "XDG_CACHE_HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
 # The machine's drivers must not change the results.
 config.environment["OCL_ICD_VENDORS"] = "/nonexistent"
 

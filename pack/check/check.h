@@ -83,7 +83,7 @@ typedef struct check_verdict {
   check_gap *gaps;
   size_t gap_count, gap_capacity;
   size_t unlisted_kernels;    /* kernels with reasons beyond CHECK_LIMIT_GAPS */
-  bool is_covered_by_sibling; /* sibling code objects run: this one targets other devices */
+  bool is_covered_by_sibling; /* siblings run: this one is for other devices */
   bool is_for_other_host; /* its CPU code is not for the processors that the device comes with */
   bool has_better_alternative; /* check_choose_alternatives */
   const char *condition;       /* "with CUDA 12.8 or later": where it answers for alternatives of
@@ -302,8 +302,8 @@ void check_find_packages(check *c);
 
 /* Whether a library runs on a device. The last two do not count. */
 typedef enum check_answer {
-  CHECK_YES,    /* at least 0.8 of what it runs on the vendor's best-served device, or half of it
-                   and as much as on the middle one; with --only all listed kernels */
+  CHECK_YES,    /* at least 0.8 of what it runs on the vendor's middle device, and half of what it
+                   runs on the best-served one; with --only all listed kernels */
   CHECK_PARTLY, /* less */
   CHECK_NO,     /* nothing */
   CHECK_OTHER,  /* it is for other devices: another one that was asked about, or its package has

@@ -153,7 +153,7 @@ typedef struct {
   size_t by_answer[CHECK_EMPTY + 1]; /* libraries */
   check_counts counts;
   bool is_compiled;
-  bool has_native;        /* machine code for the device */
+  size_t native;          /* kernels with machine code for the device */
   bool is_blind;          /* the kernels of one cannot be listed: modules are counted */
   bool is_unsure;         /* CUDA's runtime is linked in, and the driver that it needs is unknown */
   bool is_for_other_host; /* a library is for CPUs that the device does not come with */
@@ -184,7 +184,7 @@ static void count_library(const check *c, const check_library *library, size_t d
   all->condition = all->condition ? all->condition : verdict->condition;
   all->is_blind |= !verdict->coverage.kernels;
   all->is_for_other_host |= verdict->is_for_other_host;
-  all->has_native |= verdict->coverage.kernels_native != 0;
+  all->native += verdict->coverage.kernels_native;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
   for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN; ++i)
     all->is_unsure |= !library->dependencies[i].version;
@@ -280,15 +280,13 @@ static const char *explain_answer(const tally *counted, check_answer answer) {
   return "has no kernels";
 }
 
-/* Of a package that has code for the device: another build would not have more. */
+/* Of a package that has code for the device: a build with code for it is no advice. */
 static void add_lack(check *c, cli_table *table, const check_gap *gap,
                      const kdl_device_info *about) {
-  cli_table_add_line(table, "note",
-                     kdl_text_of(xarena_format(&c->arena,
-                                               "%zu kernels lack code for %.*s, which others have; "
-                                               "the nearest of theirs is for %s",
-                                               gap->kernels, (int)strcspn(about->arch, ":+"),
-                                               about->arch, gap->arch)));
+  const char *text = xarena_format(
+      &c->arena, "some kernels have no code for %.*s; the nearest of theirs is for %s",
+      (int)strcspn(about->arch, ":+"), about->arch, gap->arch);
+  cli_table_add_line(table, "note", kdl_text_of(text));
 }
 
 static void add_summary_row(check *c, cli_table *table, const groups *all, const group *of,
@@ -314,7 +312,8 @@ static void add_summary_row(check *c, cli_table *table, const groups *all, const
   const char *instead = find_runnable_version(all, of, device);
   if (instead)
     cli_table_add_line(table, "instead", kdl_text_of(instead));
-  else if (counted->gap && counted->has_native && cause_of(counted->gap->code) == OF_ARCH)
+  else if (counted->gap && counted->native > counted->counts.missing &&
+           cause_of(counted->gap->code) == OF_ARCH)
     add_lack(c, table, counted->gap, &about);
   else if (counted->gap)
     check_add_advice(c, table, counted->gap, device);

@@ -94,8 +94,14 @@ static bool are_packaged_together(const check_library *a, const check_library *b
          !strchr(b->path + folder + (folder != 0), '/');
 }
 
+/* Every kernel is code of one other architecture or family: Flash Attention 3 for sm_90a. */
+static bool is_for_others(const kdl_coverage *coverage) {
+  return coverage->kernels && coverage->kernels_other == coverage->kernels;
+}
+
 /* Code objects are for one architecture each. Where one of a package, archive or folder runs, its
- * siblings for other architectures do not count. */
+ * siblings for other architectures do not count; nor do libraries that are all for others beside
+ * one that runs. */
 static void mark_covered_by_siblings(check *c) {
   for (size_t from = 0, to; from < c->library_count; from = to) {
     for (to = from; to < c->library_count &&
@@ -103,13 +109,19 @@ static void mark_covered_by_siblings(check *c) {
          ++to)
       continue;
     for (size_t device = 0; device < c->devices.count; ++device) {
-      bool found = false;
-      for (size_t i = from; i < to; ++i)
-        found |= c->libraries[i].is_bare_device_code &&
-                 c->libraries[i].verdicts[device].outcome <= CHECK_PARTIAL;
-      for (size_t i = from; i < to; ++i)
-        c->libraries[i].verdicts[device].is_covered_by_sibling =
-            found && c->libraries[i].is_bare_device_code;
+      bool has_code = false, has_library = false;
+      for (size_t i = from; i < to; ++i) {
+        const check_library *library = &c->libraries[i];
+        bool runs = library->verdicts[device].outcome <= CHECK_PARTIAL;
+        has_code |= runs && library->is_bare_device_code;
+        has_library |= runs && !library->is_bare_device_code;
+      }
+      for (size_t i = from; i < to; ++i) {
+        check_verdict *verdict = &c->libraries[i].verdicts[device];
+        verdict->is_covered_by_sibling = c->libraries[i].is_bare_device_code
+                                             ? has_code
+                                             : has_library && is_for_others(&verdict->coverage);
+      }
     }
   }
 }

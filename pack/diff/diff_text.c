@@ -34,7 +34,10 @@ static void print_side(const diff *d, int side) {
 /* ------------------------------------------------------------------------------------------ */
 /* Counts                                                                                       */
 
+/* Kernels of one side alone are no change where devices run them in another form, but not equal. */
 static bool target_changed(const diff *d, size_t target) {
+  if (d->kernels[target][DIFF_OLD] != d->kernels[target][DIFF_NEW])
+    return true;
   for (int change = 0; change < DIFF_CHANGES; ++change) {
     if (d->counts[target][change])
       return true;

@@ -90,6 +90,10 @@ kdl_status kdl_table_each(const char *path, kdl_table_visit *visit, void *user);
 /* The folder of the tables; fails as kdl_cache_settings_read does, and where the cache is off. */
 kdl_status kdl_table_folder(char *out, size_t room);
 
+/* Whether lines of this process were not stored, and why: "/home/me/.cache/kdl/choices: No space
+ * left on device". */
+bool kdl_table_failed(char *out, size_t room);
+
 /* Removes all tables. */
 kdl_status kdl_table_clear(size_t *out_files, uint64_t *out_bytes);
 

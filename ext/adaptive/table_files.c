@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -192,9 +193,32 @@ int kdl_table_open_marks(const char *name, bool creates) {
   return fd;
 }
 
-static void log_failure(const char *name) {
+/* Why the last lines were not stored: errno, or one of those below 0. */
+enum { stored_all = 0, table_full = -1, cache_off = -2 };
+static atomic_int last_failure = stored_all;
+
+bool kdl_table_failed(char *out, size_t room) {
+  const int failure = atomic_load(&last_failure);
+  kdl_cache_settings own;
+  if (failure == stored_all)
+    return false;
+  if (kdl_cache_settings_read(&own) != KDL_OK)
+    snprintf(out, room, "%s", kdl_error_message());
+  else if (failure == cache_off)
+    snprintf(out, room, "KDL_CACHE: the cache is off, or not to be changed");
+  else
+    snprintf(out, room, "%s/%s: %s", own.dir, subfolder,
+             failure == table_full ? "the table is full" : strerror(failure));
+  return true;
+}
+
+static void note_failure(const char *name) {
+  kdl_cache_settings own;
+  const int reason = errno;
+  const bool is_on = kdl_cache_settings_read(&own) == KDL_OK && own.mode == KDL_CACHE_ON;
+  atomic_store(&last_failure, !is_on ? cache_off : reason ? reason : table_full);
   kdl_debug(KDL_DEBUG_SELECT, "%s: measured times were not stored: %s", name,
-            errno ? strerror(errno) : "the table is full");
+            reason ? strerror(reason) : "the table is full");
 }
 
 static bool append_own(kdl_table_file *file, const char *name, kdl_string identity,
@@ -218,7 +242,7 @@ bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identit
   bool done = append_own(file, name, identity, lines, size);
   if (!kdl_environment("KDL_CACHE")) { /* no tiers */
     if (!done)
-      log_failure(name);
+      note_failure(name);
     return done;
   }
   if (kdl_cache_tiers_read(&tiers) != KDL_OK)
@@ -231,6 +255,8 @@ bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identit
     if (fd >= 0)
       close(fd);
   }
+  if (!done)
+    note_failure(name);
   return done;
 }
 

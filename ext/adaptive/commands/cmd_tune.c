@@ -6,6 +6,7 @@
  */
 #include "ext/adaptive/commands/commands.h"
 #include "ext/adaptive/commands/tune_shape.h"
+#include "ext/adaptive/table.h"
 #include "lib/inspect/adaptive.h"
 #include "lib/inspect/conditions.h"
 #include "lib/inspect/metadata.h"
@@ -21,6 +22,7 @@
 #include "tools/common/run_args.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -156,6 +158,14 @@ static int watch(const job *asked, pid_t child) {
   }
 }
 
+/* Only this process knows why. */
+static kdl_status check_stored(const job *asked) {
+  char reason[PATH_MAX + 256];
+  if (!kdl_table_failed(reason, sizeof reason))
+    return KDL_OK;
+  return kdl_fail(KDL_IO, "%s: measured times were not stored: %s", asked->kernel_name, reason);
+}
+
 static kdl_status run_child(const job *asked, int *out_status) {
   fflush(NULL);
   pid_t child = fork();
@@ -163,8 +173,11 @@ static kdl_status run_child(const job *asked, int *out_status) {
     return kdl_fail(KDL_IO, "cannot start a process: %s", strerror(errno));
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int code = cli_report_status(tune_all(asked));
+    kdl_status status = tune_all(asked);
+    int code = cli_report_status(status);
     kdl_close(asked->lib); /* stores what was measured */
+    if (status == KDL_OK)
+      code = cli_report_status(check_stored(asked));
     fflush(NULL);
     _exit(code);
   }
@@ -225,6 +238,7 @@ static kdl_status write_tuned(const cli_input *input, const char *kernel, const 
         pairs[count++] = image.pairs[k];
     }
     pairs[count++] = (kdl_pair){kdl_text_of(key), {lines, size}};
+    cli_signature_drop(output, i, pairs, &count);
     image.pairs = pairs;
     image.pair_count = count;
     status = cli_image_add(input, i, &image, false, writer);
@@ -232,6 +246,8 @@ static kdl_status write_tuned(const cli_input *input, const char *kernel, const 
   }
   if (status == KDL_OK)
     status = cli_output_save_writer(output, writer);
+  if (status == KDL_OK)
+    cli_signature_check_beside(output);
   kdl_writer_destroy(writer);
   free(pairs);
   free(lines);

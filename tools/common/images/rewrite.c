@@ -3,13 +3,17 @@
 
 #include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/trust.h"
 #include "lib/inspect/write.h"
 #include "support/base/error.h"
+#include "support/base/text.h"
 #include "tools/common/images/kinds.h"
+#include "tools/common/memory.h"
 #include "tools/common/report.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 kdl_status cli_format_parse(const char *text, int otherwise, int *out_format) {
   static const struct {
@@ -94,6 +98,28 @@ kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_
 kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_writer *writer) {
   const kdl_writer_image image = cli_image_describe(input, index, format);
   return cli_image_add(input, index, &image, false, writer);
+}
+
+void cli_signature_drop(const char *output, size_t index, kdl_pair *pairs, size_t *count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < *count; ++i) {
+    if (!kdl_text_is(pairs[i].key, KDL_SIGNATURE_KEY))
+      pairs[kept++] = pairs[i];
+  }
+  if (kept < *count)
+    cli_warning("%s: image %zu is not signed any more: its metadata changed, which is signed too; "
+                "sign it again: kdl sign %s --key=SECKEY",
+                output, index, output);
+  *count = kept;
+}
+
+void cli_signature_check_beside(const char *output) {
+  char *beside = xasprintf("%s.minisig", output);
+  if (access(beside, F_OK) == 0)
+    cli_warning("%s is not a signature of %s any more, which changed; sign it again: kdl sign %s "
+                "--detached --key=SECKEY",
+                beside, output, output);
+  free(beside);
 }
 
 kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kdl_pair *pairs,

@@ -42,6 +42,13 @@ kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_
 kdl_status cli_image_copy_digested(const cli_input *input, size_t index, int format,
                                    kdl_writer *writer);
 
+/* A signature is of an image's bytes and metadata. Removes that of an image whose metadata changed,
+ * and warns. */
+void cli_signature_drop(const char *output, size_t index, kdl_pair *pairs, size_t *count);
+
+/* Warns of a signature beside the file (kdl sign --detached), after the file was written. */
+void cli_signature_check_beside(const char *output);
+
 /* Fails where the digest in the pairs, if any, does not match the image's bytes. */
 kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kdl_pair *pairs,
                                   size_t count);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl annotate: changes the metadata of images in an OffloadBinary. */
+#include "lib/inspect/trust.h"
 #include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -136,16 +137,27 @@ static void set_key(kdl_pair *pairs, size_t *count, const kdl_pair *pair) {
   pairs[(*count)++] = *pair;
 }
 
-/* A given digest must match the image, unless --force is given. */
-static bool sets_digest(const edit *change) {
+static bool sets_key(const edit *change, const char *key) {
   bool sets = false;
   for (size_t i = 0; i < change->set_count; ++i)
-    sets |= kdl_text_is(change->set[i].key, KDL_DIGEST_KEY);
-  return sets && !cli_args_has(change->args, "force");
+    sets |= kdl_text_is(change->set[i].key, key);
+  return sets;
+}
+
+/* A given digest must match the image, unless --force is given. */
+static bool sets_digest(const edit *change) {
+  return sets_key(change, KDL_DIGEST_KEY) && !cli_args_has(change->args, "force");
+}
+
+/* A digest is always signed; the one that --digest adds is there. */
+static bool keeps_signature(const edit *change) {
+  const bool has_edits = change->set_count || cli_args_has(change->args, "remove") ||
+                         change->offload_kind || change->declared_kind;
+  return !has_edits || sets_key(change, KDL_SIGNATURE_KEY);
 }
 
 static kdl_status add_changed(const cli_input *input, const edit *change, size_t index, int format,
-                              kdl_writer *writer) {
+                              const char *output, kdl_writer *writer) {
   kdl_writer_image image = cli_image_describe(input, index, format);
   kdl_status status = KDL_OK;
   size_t count = image.pair_count;
@@ -160,6 +172,8 @@ static kdl_status add_changed(const cli_input *input, const edit *change, size_t
   }
   for (size_t i = 0; i < change->set_count; ++i)
     set_key(pairs, &count, &change->set[i]);
+  if (!keeps_signature(change))
+    cli_signature_drop(output, index, pairs, &count);
   image.pairs = pairs;
   image.pair_count = count;
   if (change->offload_kind)
@@ -199,10 +213,12 @@ static kdl_status write_changed(const cli_input *input, const edit *change, cons
   KDL_TRY(kdl_writer_create(format, &writer));
   kdl_status status = KDL_OK;
   for (size_t i = 0; status == KDL_OK && cli_outer_next(input->lib, &i); ++i)
-    status = chosen[i] ? add_changed(input, change, i, format, writer)
+    status = chosen[i] ? add_changed(input, change, i, format, output, writer)
                        : cli_image_copy(input, i, format, writer);
   if (status == KDL_OK)
     status = cli_output_save_writer(output, writer);
+  if (status == KDL_OK)
+    cli_signature_check_beside(output);
   kdl_writer_destroy(writer);
   return status;
 }

@@ -8,6 +8,14 @@
 /* Classes that are so far apart, in eighths of doublings, are not alike. */
 enum { near_classes = 48 };
 
+/* How many parts of that size cover `count`. Numbers beyond 2^53 are not exact anyway, and those
+ * beyond 2^64 are not integers of any type. */
+static double parts_of(double count, uint32_t size) {
+  if (count >= 9007199254740992.0)
+    return count / size;
+  return (double)(((uint64_t)count + size - 1) / size);
+}
+
 /* How much of the device a variant leaves idle, because groups cover more than the problem and the
  * last round of groups does not fill it: the time that tiles alone explain. 0: not known. */
 static double estimate_waste(const kdl_adaptive *adaptive, const kdl_problem_class *key,
@@ -20,15 +28,13 @@ static double estimate_waste(const kdl_adaptive *adaptive, const kdl_problem_cla
     kdl_class_range(kdl_class_bucket_at(key, i), &least, &most);
     double middle = (double)least / 2 + (double)most / 2;
     middle = middle < 1 ? 1 : middle;
-    const uint64_t count = ((uint64_t)middle + tile[i] - 1) / tile[i];
-    const double tiles = (double)count;
+    const double tiles = parts_of(middle, tile[i]);
     items *= middle;
     groups *= tiles;
     covered *= tiles * (double)tile[i];
   }
   uint32_t units = adaptive->subject.units ? adaptive->subject.units : 1;
-  const uint64_t rounds = ((uint64_t)groups + units - 1) / units;
-  return covered / items * ((double)(rounds * units) / groups);
+  return covered / items * (parts_of(groups, units) * units / groups);
 }
 
 /* The static rank, then the estimate. */

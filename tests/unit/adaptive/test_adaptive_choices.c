@@ -477,6 +477,28 @@ static void a_hanging_trial_is_excluded(void **state) {
   close_kernel(&kernel);
 }
 
+/* Extents may be as large as their type: what tiles leave idle is then next to nothing. */
+static void the_largest_extents_have_priors(void **state) {
+  (void)state;
+  static const uint64_t extents[] = {1, 1000, (uint64_t)1 << 53, UINT64_MAX};
+  use_empty_cache();
+  kdl_adaptive_variant variants[2];
+  fill_variants(variants, 2);
+  memcpy(variants[1].tile, (uint32_t[]){16, 16, 16}, sizeof variants[1].tile);
+  kdl_adaptive *adaptive = open_variants(variants, 2, NULL);
+  for (size_t i = 0; i < sizeof extents / sizeof *extents; ++i) {
+    kdl_problem_class key = {{0, 0}};
+    for (unsigned k = 0; k < KDL_CLASS_EXTENTS; ++k)
+      kdl_class_add(&key, k, extents[i]);
+    float prior = kdl_choices_entry(adaptive, &key)->race.variants[1].prior;
+    if (extents[i] == 1) /* 16 x 16 x 16 items are covered for one, and three of four units idle */
+      assert_true(prior == 999);
+    else
+      assert_true(prior >= 1 && prior < 1.2f);
+  }
+  kdl_adaptive_choice->close(adaptive, true);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exploration_stays_in_its_budget),
@@ -495,6 +517,7 @@ int main(void) {
       cmocka_unit_test(devices_are_measured_by_events),
       cmocka_unit_test(slow_variants_get_two_launches_on_a_device),
       cmocka_unit_test(a_hanging_trial_is_excluded),
+      cmocka_unit_test(the_largest_extents_have_priors),
   };
   return cmocka_run_group_tests(tests, NULL, clean_up);
 }

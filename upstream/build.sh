@@ -46,8 +46,8 @@ done
 
 [ ${#tables[@]} -gt 0 ] || skip "nothing ran"
 table() {
-  echo '| series | patch | base | subject | applies | before | s | after | s | clang-format |'
-  echo '|---|---|---|---|---|---|---|---|---|---|'
+  echo '| series | patch | base | files that it changes | applies | tests before | s | with main | builds | tests after | s | clang-format | GPU |'
+  echo '|---|---|---|---|---|---|---|---|---|---|---|---|---|'
   cat "${tables[@]}" | sed 's/|/ | /g; s/^/| /; s/$/ |/'
 }
 table | tee "$work/table.md"

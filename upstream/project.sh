@@ -48,6 +48,7 @@ make() {
   rm -rf "$tree"
   if [ -f "$work/src/$base.orig.tar.xz" ]; then
     unpack "$base" "$tree"
+    touch "$tree.complete" # run.sh: every file is of this version
     commit "$tree" "LLVM $base: sources of $(lines "$here/pins" | awk -v b="$base" '$1 == b { print $5 }')"
     return
   fi

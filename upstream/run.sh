@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # run.sh SERIES BASE: runs in the root, from a copy of this folder there. Applies the patches of SERIES one by one to a
 # worktree of /project/BASE. For each patch: its tests alone are added, built and run, and must fail; then the patch is
-# applied with `git am`, built and run, and they must pass. Rows for the table go to /build/SERIES/BASE/table.
+# applied with `git am`, built and run, and they must pass. Where the series has main_NUMBER, its tests are also run with main's own
+# tools, as Debian packs them, and must fail there as well. Rows for the table go to /build/SERIES/BASE/table.
 set -uo pipefail
 series=$1 BASE=$2
 upstream=$(dirname "$0")
 SRC=/build/$series/$BASE/src BUILD=/build/$series/$BASE/out LLVM=/usr/lib/llvm-$BASE
 INCLUDE=$LLVM/include
 JOBS=${JOBS:-2}
+# Main and the release, with their dates.
+MAIN="main 2026-10-25" OLD="23.1.1"
 logs=/build/$series/$BASE/logs
 table=/build/$series/$BASE/table
 export SRC BUILD LLVM BASE JOBS INCLUDE CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime
@@ -35,6 +38,8 @@ gtest() {
 }
 # lit TEST...: LLVM's test runner over files or folders; tools come from $BUILD/bin, then from Debian's LLVM.
 lit() { python3 "$SRC/llvm/utils/lit/lit.py" -sv -j "$JOBS" --param "build=$BUILD" --param "base=$BASE" --config-prefix upstream "$@"; }
+# lit_main TEST...: the same with Debian's tools of main alone.
+lit_main() { BUILD=$BUILD/none BASE=24 lit "$@"; }
 
 BASES="23 24"
 # shellcheck source=/dev/null
@@ -67,26 +72,55 @@ attempt() {
   echo "$result|$(since "$start")"
 }
 
+# sources PATCH: whose the files are that it changes. Debian's packages of 24 contain main's headers and TableGen files, and nothing else of it.
+sources() {
+  local file packaged main=0 old=0 new=0 text=
+  while read -r file; do
+    case $file in
+      llvm/include/*) packaged=/usr/include/llvm-24/${file#llvm/include/} ;;
+      mlir/include/*) packaged=/usr/lib/llvm-24/include/${file#mlir/include/} ;;
+      clang/lib/Headers/*) packaged=/usr/lib/llvm-24/lib/clang/24/include/${file#clang/lib/Headers/} ;;
+      *) packaged= ;;
+    esac
+    if [ ! -f "$SRC/$file" ]; then
+      new=$((new + 1))
+    elif [ "$BASE" = 24 ] && { [ -f "$packaged" ] || [ -f /project/24.complete ]; }; then
+      main=$((main + 1))
+    else
+      old=$((old + 1))
+    fi
+  done < <(sed -n 's,^+++ b/,,p' "$1")
+  [ $main = 0 ] || text="$main of $MAIN"
+  [ $old = 0 ] || text="$text${text:+, }$old of $OLD"
+  [ $new = 0 ] || text="$text${text:+, }$new new"
+  echo "$text"
+}
+# gpu NUMBER: what is known of a run on a GPU.
+gpu() { sed -n "s/^$series $1 //p" "$upstream/gpu"; }
+
 status=0
 for patch in "$upstream/$series"/[0-9]*.patch; do
   name=$(basename "$patch" .patch) number=${name%%-*}
-  subject=$(sed -n '/^Subject: /{s/^Subject: \(\[PATCH[^]]*\] \)\?//;N;s/\n \(.*\)/ \1/;s/\n.*//;p;q}' "$patch")
   if [ "$(type -t "only_$number")" = function ] && ! "only_$number"; then
-    echo "$series|$number|$BASE|$subject|not for this base|||||" >>"$table"
     git -C "$SRC" am --quiet --keep-non-patch "$patch" >"$logs/$number-am.log" 2>&1 || git -C "$SRC" am --abort 2>/dev/null
     continue
   fi
+  of=$(sources "$patch")
   # The tests alone: what the patch does to files in folders of tests.
-  before="no tests|0"
+  before="no tests|0" main=-
   if git -C "$SRC" apply --include='*/test/*' --include='*/unittests/*' "$patch" 2>"$logs/$number-tests.log"; then
     before=$(attempt before "$number")
+    if [ "$(type -t "main_$number")" = function ]; then
+      (set -e && "main_$number") >"$logs/$number-main.log" 2>&1
+      if [ $? = 0 ]; then main=passes status=1; else main=fails; fi
+    fi
     git -C "$SRC" checkout --quiet --force HEAD && git -C "$SRC" clean --quiet --force -d -e upstream.cfg.py
   else
     before="tests do not apply|0"
   fi
   if ! git -C "$SRC" am --quiet --keep-non-patch "$patch" >"$logs/$number-am.log" 2>&1; then
     git -C "$SRC" am --abort
-    echo "$series|$number|$BASE|$subject|does not apply|||||" >>"$table"
+    echo "$series|$number|$BASE|$of|does not apply||||||||" >>"$table"
     status=1
     break
   fi
@@ -95,7 +129,9 @@ for patch in "$upstream/$series"/[0-9]*.patch; do
     (cd "$SRC" && python3 /usr/share/clang/clang-format-24/clang-format-diff.py -p1 -style=LLVM -binary /usr/lib/llvm-24/bin/clang-format) >"$logs/$number-format.log" 2>&1
   [ -s "$logs/$number-format.log" ] && format="not clean" && status=1
   after=$(attempt after "$number")
-  echo "$series|$number|$BASE|$subject|applies|${before%|*}|${before#*|}|${after%|*}|${after#*|}|$format" >>"$table"
+  builds=yes
+  [ "${after%|*}" != "does not build" ] || builds=no
+  echo "$series|$number|$BASE|$of|applies|${before%|*}|${before#*|}|$main|$builds|${after%|*}|${after#*|}|$format|$(gpu "$number")" >>"$table"
   [ "${after%|*}" = passes ] && [ "${before%|*}" != passes ] || status=1
 done
 exit $status

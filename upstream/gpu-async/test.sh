@@ -17,3 +17,4 @@ test_0001() {
   # shellcheck disable=SC2086 # several words
   mlir_lit $tests Dialect/GPU/async-region.mlir
 }
+main_0001() { LLVM=/usr/lib/llvm-24 BUILD=$BUILD/none mlir_lit Conversion/GPUCommon/lower-async-to-gpu-runtime-calls.mlir; }

@@ -12,6 +12,7 @@ test_0001() {
   local tests=$SRC/llvm/test/tools/llvm-objdump/Offloading
   lit "$tests/strings.test" "$tests/elf.test" "$tests/nested-offload-binary.test" "$tests/nested-offload-binary-fails.test"
 }
+main_0001() { lit_main "$SRC/llvm/test/tools/llvm-objdump/Offloading/strings.test"; }
 
 # 24's command line has -h of its own, which the tool of 23's sources defines once more.
 build_0002() {
@@ -19,6 +20,8 @@ build_0002() {
   cxx -I"$SRC/llvm/include" -isystem "$INCLUDE" "$BUILD/llvm-offload-binary.cpp" -L"$LLVM/lib" -lLLVM-$BASE -o "$BUILD/bin/llvm-offload-binary"
 }
 test_0002() { lit "$SRC/llvm/test/tools/llvm-offload-binary" "$SRC/llvm/test/tools/llvm-objdump/Offloading/strings.test"; }
+main_0002() { lit_main "$SRC/llvm/test/tools/llvm-offload-binary/image-arguments.test"; }
 
 build_0003() { build_0002; }
 test_0003() { test_0002; }
+main_0003() { main_0002; }

@@ -20,4 +20,5 @@ build_0001() {
   cxx -fuse-ld=lld -B"$LLVM/bin" "$out"/{llc,NewPMDriver,SPIRVEmitIntrinsics}.o -L"$LLVM/lib" \
     $("$LLVM/bin/llvm-config" --link-static --libs all | sed "s/-lPolly[A-Z]*//g") $("$LLVM/bin/llvm-config" --link-static --system-libs) -o "$BUILD/bin/llc"
 }
+main_0001() { lit_main "$SRC/llvm/test/CodeGen/SPIRV/atomic-constant-address.ll"; }
 test_0001() { lit "$SRC"/llvm/test/CodeGen/SPIRV/{atomic-constant-address.ll,pointers,instructions/atomic.ll,AtomicCompareExchange.ll,atomicrmw.ll}; }

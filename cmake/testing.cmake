@@ -111,6 +111,9 @@ function(kdl_component_of name out_component)
   endforeach()
 endfunction()
 
+# Where programs put what they would put into the user's home or among the temporary files.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests/xdg)
+
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL] [INSTALLED]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.
@@ -139,7 +142,7 @@ function(kdl_add_test)
   endif()
   # Not the developer's own. LLVM's compilers in memory write for Linux's perf, at home if JITDUMPDIR does not say otherwise.
   list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests/xdg KDL_LLVM_SPIRV=none
-       JITDUMPDIR=${CMAKE_BINARY_DIR}/tests/xdg KDL_LD_TIMEOUT=300)
+       JITDUMPDIR=${CMAKE_BINARY_DIR}/tests/xdg PYTEST_DEBUG_TEMPROOT=${CMAKE_BINARY_DIR}/tests/xdg KDL_LD_TIMEOUT=300)
   set(name ${KDL_TEST_PREFIX}${arg_NAME})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} COMMAND_EXPAND_LISTS)
   kdl_component_of(${arg_NAME} component)

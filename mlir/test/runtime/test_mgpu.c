@@ -100,6 +100,61 @@ static void modules_are_loaded_and_launched(void **state) {
   free_rows(&lib);
 }
 
+/* Loads, launches and unloads: the launch computes, or an error tells why not. */
+static void try_container(const void *data, size_t size, uint32_t *out) {
+  uint32_t n = items;
+  void *params[] = {&out, &n};
+  out[999] = 0;
+  mgpu_module *module = mgpuModuleLoad(data, size);
+  kdl_kernel *kernel = mgpuModuleGetFunction(module, "mark");
+  mgpuLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, 0, NULL, params, NULL, 2);
+  kdl_mlir_wait();
+  assert_true(out[999] == 1000999 || *last_error);
+  last_error[0] = '\0';
+  mgpuModuleUnload(module);
+}
+
+/* Every bit before the image, absurd numbers at every place, every length. The copy has no byte
+ * beyond its size, for tools that watch memory. */
+static void hostile_containers_are_refused_or_run(void **state) {
+  (void)state;
+  host_library lib = make_library(mark_rows, 1);
+  uint32_t *out = calloc(items, sizeof *out);
+  const size_t headers = 160;
+  const uint64_t numbers[] = {0,
+                              1,
+                              lib.size - 1,
+                              lib.size,
+                              lib.size + 1,
+                              UINT32_MAX,
+                              UINT64_MAX - 7,
+                              UINT64_MAX,
+                              (uint64_t)1 << 63};
+  char *copy = malloc(lib.size);
+  for (size_t bit = 0; bit < 8 * headers; ++bit) {
+    memcpy(copy, lib.data, lib.size);
+    copy[bit / 8] ^= (char)(1 << bit % 8);
+    try_container(copy, lib.size, out);
+  }
+  for (size_t at = 0; at + 8 <= headers; at += 4) {
+    for (size_t i = 0; i < 2 * sizeof numbers / sizeof *numbers; ++i) {
+      memcpy(copy, lib.data, lib.size);
+      memcpy(copy + at, &numbers[i / 2], i % 2 ? 8 : 4);
+      try_container(copy, lib.size, out);
+    }
+  }
+  free(copy);
+  for (size_t i = 0; i < headers + 64; ++i) {
+    const size_t size = i < headers ? i : (i - headers) * lib.size / 64;
+    copy = malloc(size ? size : 1);
+    memcpy(copy, lib.data, size);
+    try_container(copy, size, out);
+    free(copy);
+  }
+  free(out);
+  free_rows(&lib);
+}
+
 static void what_is_no_module_is_refused(void **state) {
   (void)state;
   assert_null(mgpuModuleLoad("neither this nor that, but long enough to be looked at", 54));
@@ -354,9 +409,13 @@ static void host_memory_cannot_be_registered(void **state) {
 }
 
 static const struct CMUnitTest host_tests[] = {
-    TEST(modules_are_loaded_and_launched),        TEST(what_is_no_module_is_refused),
-    TEST(host_memory_needs_no_registration),      TEST(events_order_streams),
-    TEST(events_outlive_their_first_destruction), TEST(streams_may_stand_for_events),
+    TEST(modules_are_loaded_and_launched),
+    TEST(what_is_no_module_is_refused),
+    TEST(hostile_containers_are_refused_or_run),
+    TEST(host_memory_needs_no_registration),
+    TEST(events_order_streams),
+    TEST(events_outlive_their_first_destruction),
+    TEST(streams_may_stand_for_events),
     TEST(events_may_stand_for_streams),
 };
 static const struct CMUnitTest cuda_tests[] = {

@@ -4,7 +4,7 @@
 # mlir-opt and mlir-translate, linked with Debian's static archives for all others. Compiled by Clang, as Debian's
 # archives are: MLIR's type IDs depend on how the compiler spells type names.
 # Debian gives out no sources of 24: its tree is 23's sources with 24's public headers, which GPU's operations do not compile with. Against 24 the
-# first patch is tested; of the others, the sources that they add or change compile, and that is all that "passes" means for them.
+# first patch is tested; of the others, the sources that they add or change compile, and the table says no more.
 BASES="23 24"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 gen=$BUILD/gen
@@ -120,3 +120,6 @@ test_0007() {
   # Without the library, the tests are unsupported: a failure too.
   [ -f "$BUILD/lib/libmlir_offload_runtime.so" ] && { [ "$BASE" = 24 ] || mlir_lit Integration/GPU/Offload; }
 }
+for number in 0002 0003 0004 0005 0006 0007; do
+  eval "passes_$number() { if [ \$BASE = 24 ]; then echo compiles; else echo passes; fi; }"
+done

@@ -25,7 +25,8 @@ const cli_command cli_command_ls = {
             {"resources", 'r', CLI_FLAG, NULL, "with --kernels: also show what each kernel uses"},
             {"device", 0, CLI_ONCE, "DEVICE", "with --resources: also show its occupancy there"},
             {"block", 0, CLI_ONCE, "N",
-             "with --device: work-items of a group; default: the kernel's own or its bound, or 256"},
+             "with --device: work-items of a group; default: the kernel's own or its bound, or "
+             "256"},
             {"archs", 0, CLI_FLAG, NULL, "print only the architectures, each once, one per line"},
             {"long", 'l', CLI_FLAG, NULL, "also show stored size, offset, container and digest"},
             {.name = NULL},

@@ -7,9 +7,9 @@
  *     kdl_float_half(f)                from float, to nearest, ties to even
  *     kdl_bf16_float(b), kdl_float_bf16(f)
  *
- * _Float16 and __bf16 have arithmetic. In OpenCL C, SPIR-V and portable images, one with _Float16 needs a
- * device with arithmetic for it (fp16); one with these storage types runs on any device. Both kinds of
- * types are f16 and bf16 in a signature.
+ * _Float16 and __bf16 have arithmetic. In OpenCL C, SPIR-V and portable images, one with _Float16
+ * needs a device with arithmetic for it (fp16); one with these storage types runs on any device.
+ * Both kinds of types are f16 and bf16 in a signature.
  */
 #ifndef KDL_KERNEL_HALF_H
 #define KDL_KERNEL_HALF_H

@@ -97,8 +97,9 @@ static void fix_kind(mismatch_ref m, kdl_out *out) {
   if (m->image_rule->kind == KDL_IMAGE_BITCODE && m->device_rule->family == KDL_FAMILY_SPIRV &&
       !m->device_rule->spirv &&
       !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
-    kdl_out_format(out, "add OpenCL C, as by kdl cc --targets=opencl-c: the driver takes no SPIR-V, "
-                        "which kdl-ld would make");
+    kdl_out_format(out,
+                   "add OpenCL C, as by kdl cc --targets=opencl-c: the driver takes no SPIR-V, "
+                   "which kdl-ld would make");
 }
 
 static void (*const fixes[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {

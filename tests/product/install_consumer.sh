@@ -102,9 +102,9 @@ diff <(sort <<<"$expected_files" | sed '/^$/d') <(sort <<<"$files") ||
   fail "installed files (>) differ from what is expected (<)"
 
 # Every page that an installed header names is installed.
-for page in $(grep -rhoE 'docs/[a-z-]+\.md' "$prefix/include" | sort -u); do
+while read -r page; do
   [ -e "$prefix/share/doc/libkdl/${page#docs/}" ] || fail "a header names $page, which is not installed"
-done
+done < <(grep -rhoE 'docs/[a-z-]+\.md' "$prefix/include" | sort -u)
 
 # The installed command finds the installed headers.
 if command -v clang-22 >/dev/null && command -v ld.lld-22 >/dev/null; then

@@ -385,15 +385,13 @@ static bool is_device_triple(const char *triple) {
 }
 
 static kdl_status walk_modules(const uint8_t *data, size_t size, kernel_walk *walk) {
-  kdl_bitcode bitcode;
   bool more = true;
-  kdl_status status = kdl_bitcode_open(data, size, &bitcode);
-  walk->bitcode = &bitcode;
+  kdl_status status = kdl_bitcode_open(data, size, walk->bitcode);
   while (status == KDL_OK && more && !walk->stop) {
     kdl_bitblock module;
-    status = kdl_bitcode_next_module(&bitcode, &module, &more);
+    status = kdl_bitcode_next_module(walk->bitcode, &module, &more);
     if (status == KDL_OK && more)
-      status = walk_module(&bitcode, &module, walk);
+      status = walk_module(walk->bitcode, &module, walk);
   }
   return status;
 }
@@ -404,7 +402,9 @@ kdl_status kdl_llvm_bitcode_read_kernels(const uint8_t *data, size_t size, kdl_v
   kdl_image_target target = {0};
   KDL_TRY(kdl_llvm_bitcode_read_target(data, size, &target));
   kdl_annotations annotations;
+  kdl_bitcode bitcode;
   kernel_walk walk = {
+      .bitcode = &bitcode,
       .is_device = !target.triple[0] || is_device_triple(target.triple),
       .annotations = kdl_starts_with(target.triple, "nvptx") ? &annotations : NULL,
       .visit = visit,

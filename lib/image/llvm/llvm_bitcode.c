@@ -267,7 +267,7 @@ kdl_status kdl_llvm_bitcode_read_target(const uint8_t *data, size_t size,
 /* Kernels                                                                                      */
 
 typedef struct {
-  const kdl_bitcode *bitcode;
+  kdl_bitcode *bitcode;
   bool is_device;               /* only functions marked by convention or annotation are kernels */
   kdl_annotations *annotations; /* NULL where a calling convention marks kernels */
   uint64_t version;

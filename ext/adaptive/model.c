@@ -191,9 +191,10 @@ static void add_sealed(text_buffer *to, const char *content) {
       to->room = room;
     }
   }
-  if (!to->has_failed)
-    memcpy(to->data + to->size, line, size);
-  to->size += to->has_failed ? 0 : size;
+  if (to->has_failed || !size)
+    return;
+  memcpy(to->data + to->size, line, size);
+  to->size += size;
 }
 
 static void out_class(kdl_out *out, char kind, const kdl_model_class *of) {

@@ -13,7 +13,8 @@ enum { near_classes = 48 };
 static double parts_of(double count, uint32_t size) {
   if (count >= 9007199254740992.0)
     return count / size;
-  return (double)(((uint64_t)count + size - 1) / size);
+  uint64_t parts = ((uint64_t)count + size - 1) / size;
+  return (double)parts;
 }
 
 /* How much of the device a variant leaves idle, because groups cover more than the problem and the

@@ -117,9 +117,9 @@ static bool open_recording(void) {
 static void begin_child(void) {
   pthread_mutex_init(&lock, NULL);
   stem[0] = '\0';
-  if (counts != no_counts)
-    mmap((void *)counts, counts_size, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (counts != no_counts && mmap((void *)counts, counts_size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+    counts = no_counts;
   atomic_fetch_add(&kdl_record_generation, 1);
 }
 
@@ -135,9 +135,10 @@ bool kdl_recording_start(void) {
   KDL_NOT_CANCELLED;
   const char *given = secure_getenv("KDL_TRACE_MODULES");
   lock_recording();
-  bool is_new = !folder[0] && given && given[0] == '/' && strlen(given) < sizeof folder;
+  size_t length = given && given[0] == '/' ? strlen(given) : 0;
+  bool is_new = !folder[0] && length && length < sizeof folder;
   if (is_new)
-    strcpy(folder, given);
+    memcpy(folder, given, length + 1);
   bool is_open = open_recording();
   unlock_recording();
   if (is_new && is_open)

@@ -299,8 +299,11 @@ static kdl_status create_described(const kdl_device_routes *routes, kdl_device *
     return status;
   for (size_t i = 1; status == KDL_OK && i < routes->count; ++i)
     status = kdl_device_add_route(made, &routes->specs[i]);
-  if (status == KDL_OK && routes->count > 1 && !(made->joined_spec_lines = join_spec_lines(made)))
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  if (status == KDL_OK && routes->count > 1) {
+    made->joined_spec_lines = join_spec_lines(made);
+    if (!made->joined_spec_lines)
+      status = kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  }
   if (status == KDL_OK)
     *out_device = made;
   else

@@ -43,11 +43,11 @@ kdl_string cli_text_short_words(kdl_string line, char *room, size_t size);
  * columns first; elsewhere nothing is cut. */
 typedef struct cli_column {
   const char *title;
-  bool right;       /* align right */
-  int shrinks;      /* cut order on a terminal: the highest first; 0 never */
-  size_t keeps;     /* cut below this only after the others */
-  bool middle;      /* cut in the middle: both ends of a path matter */
   const char *tint; /* "31" or another SGR code, or NULL; used with colours */
+  size_t keeps;     /* cut below this only after the others */
+  int shrinks;      /* cut order on a terminal: the highest first; 0 never */
+  bool right;       /* align right */
+  bool middle;      /* cut in the middle: both ends of a path matter */
 } cli_column;
 
 typedef struct cli_table cli_table;

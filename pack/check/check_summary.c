@@ -94,7 +94,7 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
     return;
-  const char *label = "try", *advice = "";
+  const char *label = "try", *advice;
   switch (cause_of(gap->code)) {
   case OF_ARCH:
     advice = xarena_format(&c->arena, "a build with code for %.*s; the nearest here is for %s",

@@ -192,8 +192,7 @@ static kdl_status print_to_output(const cli_args *args, check *c) {
   return print_result(c);
 }
 
-static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
-  bool failed = false;
+static kdl_status read_check_options(const cli_args *args, check *c) {
   if (!args->operand_count && !cli_args_has(args, "process"))
     return kdl_fail(KDL_BAD_CALL,
                     "missing operand: use PATH..., --process=PID or -- PROGRAM [ARG...]");
@@ -203,7 +202,12 @@ static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
   KDL_TRY(parse_check_devices(args, &c->devices));
   KDL_TRY(cli_devices_for_other_runtimes(&c->devices));
   KDL_TRY(cli_devices_named(&c->typical));
-  KDL_TRY(read_processes(args, c));
+  return read_processes(args, c);
+}
+
+static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
+  bool failed = false;
+  KDL_TRY(read_check_options(args, c));
   if (has_program(args))
     KDL_TRY(check_run_program(c, args->operands + args->plain_count, out_code));
   int code = *out_code;

@@ -38,22 +38,22 @@ for line in open("programs"):
         objects.append(f'#gpu.object<{attributes[image]} = "{data}">')
     open(name + ".mlir", "w").write(text.replace("OBJECTS", ", ".join(objects)))
 EOF2
-# A program, the FACTOR of the image that should run on an H200, and its images in their order.
+# A program, the FACTOR of the image that should run on an H200, and its images in their order. liboffload takes no PTX (#149284).
 cat >"$root/programs" <<'EOF2'
 special_first 2 sm_100a sm_90a sm_90 host
 plain_first 3 sm_90 sm_90a
 host_last 4 sm_100a host
 host_first 4 host sm_90a
-ptx 6 sm_100a ptx
+ptx none sm_100a ptx
 EOF2
 cat >"$root/in-root.sh" <<'EOF2'
 set -euo pipefail
 cd /build/runtime-select
 tools=/build/mlir/23/out
 python3 programs.py
-while read -r name expected _; do
+while read -r name _; do
   $tools/bin/mlir-translate --mlir-to-llvmir $name.mlir -o $name.ll
-  clang-23 -O2 -DEXPECTED=$expected -Wno-override-module $name.ll main.c -L$tools/lib -lmlir_offload_runtime -L/usr/lib/llvm-24/lib -Wl,-rpath-link,/usr/lib/llvm-24/lib -o $name
+  clang-23 -O2 -Wno-override-module $name.ll main.c -L$tools/lib -lmlir_offload_runtime -L/usr/lib/llvm-24/lib -Wl,-rpath-link,/usr/lib/llvm-24/lib -o $name
 done <programs
 EOF2
 in_root bash /build/runtime-select/in-root.sh

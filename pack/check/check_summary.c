@@ -17,6 +17,7 @@ typedef enum {
   OF_VENDOR,
   OF_DRIVER,
   OF_RUNTIME,
+  OF_HOST,
   OF_SETTINGS,
   OF_LIMITS,
   OF_CODE,
@@ -31,6 +32,7 @@ static cause cause_of(const char *code) {
   } rows[] = {
       {"wrong_vendor", OF_VENDOR},
       {"runtime_too_new", OF_RUNTIME},
+      {"other_host", OF_HOST},
       {"ptx_isa_unknown_to_driver", OF_DRIVER},
       {"tile_ir_unknown_to_driver", OF_DRIVER},
       {"driver_too_old", OF_DRIVER},
@@ -73,6 +75,7 @@ static const char *cause_text(cause of) {
       [OF_VENDOR] = "built for other vendors",
       [OF_DRIVER] = "the driver is too old",
       [OF_RUNTIME] = "needs a newer CUDA driver",
+      [OF_HOST] = "its CPU code is for x86-64",
       [OF_SETTINGS] = "built for other settings",
       [OF_LIMITS] = "needs what the device lacks",
       [OF_CODE] = "no driver loads it",
@@ -94,7 +97,7 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
     return;
-  const char *label = "try", *advice;
+  const char *label = "try", *advice = gap->fix;
   switch (cause_of(gap->code)) {
   case OF_ARCH:
     advice = xarena_format(&c->arena, "a build with code for %.*s; the nearest here is for %s",
@@ -104,16 +107,18 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
   case OF_VENDOR:
     advice = xarena_format(&c->arena, "a build for %s", vendor_of(about.backend));
     break;
+  case OF_HOST:
+    advice = "a build for aarch64";
+    break;
   case OF_LIMITS:
   case OF_CODE:
   case OF_UNKNOWN:
   case OF_HOLLOW:
-    return;
+    break;
   case OF_DRIVER:
   case OF_RUNTIME:
   case OF_SETTINGS:
     label = "fix";
-    advice = gap->fix;
   }
   if (*advice)
     cli_table_add_line(table, label, kdl_text_of(advice));
@@ -153,11 +158,10 @@ typedef struct {
   size_t by_answer[CHECK_EMPTY + 1]; /* libraries */
   check_counts counts;
   bool is_compiled;
-  size_t native;          /* kernels with machine code for the device */
-  bool is_blind;          /* the kernels of one cannot be listed: modules are counted */
-  bool is_unsure;         /* CUDA's runtime is linked in, and the driver that it needs is unknown */
-  bool is_for_other_host; /* a library is for CPUs that the device does not come with */
-  const char *condition;  /* of a library that answers for its alternatives, or NULL */
+  size_t native;         /* kernels with machine code for the device */
+  bool is_blind;         /* the kernels of one cannot be listed: modules are counted */
+  bool is_unsure;        /* CUDA's runtime is linked in, and the driver that it needs is unknown */
+  const char *condition; /* of a library that answers for its alternatives, or NULL */
   const check_gap *gap;
 } tally;
 
@@ -183,7 +187,6 @@ static void count_library(const check *c, const check_library *library, size_t d
   all->counts.other += counts.other;
   all->condition = all->condition ? all->condition : verdict->condition;
   all->is_blind |= !verdict->coverage.kernels;
-  all->is_for_other_host |= verdict->is_for_other_host;
   all->native += verdict->coverage.kernels_native;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
   for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN; ++i)
@@ -263,12 +266,11 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
 static const char *explain_answer(const tally *counted, check_answer answer) {
   switch (answer) {
   case CHECK_YES:
-    return counted->condition           ? counted->condition
-           : counted->is_for_other_host ? "its CPU code is for x86-64"
-           : counted->is_unsure         ? "its CUDA runtime is unknown"
-           : counted->is_blind          ? "its kernels cannot be read"
-           : counted->is_compiled       ? "compiled when it is loaded"
-                                        : "";
+    return counted->condition     ? counted->condition
+           : counted->is_unsure   ? "its CUDA runtime is unknown"
+           : counted->is_blind    ? "its kernels cannot be read"
+           : counted->is_compiled ? "compiled when it is loaded"
+                                  : "";
   case CHECK_PARTLY:
   case CHECK_NO:
     return counted->gap ? cause_text(cause_of(counted->gap->code)) : "its code cannot be read";

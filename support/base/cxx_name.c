@@ -23,6 +23,15 @@ static bool next_identifier(kdl_string name, size_t *at, kdl_string *out) {
   return true;
 }
 
+/* An identifier of internal linkage has an L before it. */
+static bool next_nested(kdl_string name, size_t *at, kdl_string *out) {
+  size_t start = *at + (*at < name.length && name.data[*at] == 'L');
+  if (!next_identifier(name, &start, out))
+    return false;
+  *at = start;
+  return true;
+}
+
 static bool is_mangled(kdl_string name) {
   return name.length > 3 && name.data[0] == '_' && name.data[1] == 'Z';
 }
@@ -46,11 +55,9 @@ bool kdl_cxx_name(kdl_string mangled, char *out, size_t size) {
   kdl_string identifier;
   if (!is_mangled(mangled) || size == 0)
     return false;
-  if (mangled.data[at] == 'L')
-    ++at;
   bool is_nested = mangled.data[at] == 'N';
   at += is_nested;
-  while (at < mangled.length && next_identifier(mangled, &at, &identifier)) {
+  while (at < mangled.length && next_nested(mangled, &at, &identifier)) {
     bool is_anonymous = kdl_text_starts(identifier, "_GLOBAL__N_");
     if (is_anonymous && is_nested)
       continue;

@@ -4,6 +4,7 @@
 #include "cc/driver.h"
 #include "support/base/error.h"
 #include "tools/common/images/rewrite.h"
+#include "tools/common/output.h"
 #include "tools/common/report.h"
 #include "tools/common/temp_folder.h"
 
@@ -93,13 +94,28 @@ static kdl_status parse_depfile_options(cc_invocation *c) {
     if (cli_args_has(c->args, details[i]))
       return kdl_fail(KDL_BAD_CALL, "-%s needs -MD or -MMD", details[i]);
   }
-  c->depfile = (cc_depfile){.path = cli_args_value(c->args, "MF"),
+  const char *path = cli_args_value(c->args, "MF");
+  const char *output = cli_args_value(c->args, "output");
+  c->depfile = (cc_depfile){.path = path ? path : cc_depfile_default(&c->arena, output),
                             .target = target   ? target
                                       : quoted ? quoted
-                                               : cli_args_value(c->args, "output"),
+                                               : output,
                             .is_quoted = !target,
                             .has_phony = cli_args_has(c->args, "MP")};
   return KDL_OK;
+}
+
+/* Found out before anything is compiled. The sources are known. */
+static kdl_status check_outputs(const cc_invocation *c) {
+  const char *output = cli_args_value(c->args, "output");
+  KDL_TRY(cli_output_check(output));
+  if (!c->plan.depends)
+    return KDL_OK;
+  if (strcmp(c->depfile.path, output) == 0)
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: output is also the file of dependencies: use another name for -MF",
+                    output);
+  return cli_output_check(c->depfile.path);
 }
 
 static kdl_status parse_invocation(cc_invocation *c) {
@@ -127,6 +143,7 @@ static kdl_status parse_invocation(cc_invocation *c) {
   parse_flags(c);
   KDL_TRY(parse_fields(c));
   KDL_TRY(cc_sources_parse(&c->arena, c->args, &c->sources, &c->source_count));
+  KDL_TRY(check_outputs(c));
   KDL_TRY(cc_targets_parse(&c->arena, c->args, &c->targets, &c->target_count));
   return cc_jobs_create(&c->arena, &c->plan, c->sources, c->source_count, c->targets,
                         c->target_count, &c->jobs, &c->job_count);
@@ -203,7 +220,7 @@ static kdl_status build_images(cc_invocation *c) {
   if (summarize_jobs(c, &good) == KDL_OK || (good && cli_args_has(c->args, "keep-going"))) {
     KDL_TRY(cc_build_save(c->jobs, c->job_count, c->format, output));
     if (c->plan.depends)
-      KDL_TRY(cc_depfile_write(&c->arena, c->jobs, c->job_count, &c->depfile, output));
+      KDL_TRY(cc_depfile_write(&c->arena, c->jobs, c->job_count, &c->depfile));
     if (c->plan.verbose)
       print_images(c);
   }

@@ -45,14 +45,14 @@ static void write_rule(FILE *out, const cc_depfile *file, const kdl_string_list 
     fprintf(out, "%s:\n", files->items[i]);
 }
 
-static const char *default_path(kdl_arena *arena, const char *output) {
+const char *cc_depfile_default(kdl_arena *arena, const char *output) {
   const char *slash = strrchr(output, '/');
   const char *dot = strrchr(slash ? slash : output, '.');
   return xarena_format(arena, "%.*s.d", dot ? (int)(dot - output) : (int)strlen(output), output);
 }
 
 kdl_status cc_depfile_write(kdl_arena *arena, const cc_job *jobs, size_t count,
-                            const cc_depfile *file, const char *output) {
+                            const cc_depfile *file) {
   kdl_string_list files = {.arena = arena};
   for (size_t i = 0; i < count; ++i) {
     kdl_string rule;
@@ -67,6 +67,5 @@ kdl_status cc_depfile_write(kdl_arena *arena, const cc_job *jobs, size_t count,
   FILE *out = xtext_stream(&text, &size);
   write_rule(out, file, &files);
   kdl_string rules = cc_text_close(arena, out, &text, &size);
-  return cli_output_save(file->path ? file->path : default_path(arena, output), rules.data,
-                         rules.length);
+  return cli_output_save(file->path, rules.data, rules.length);
 }

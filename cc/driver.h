@@ -45,7 +45,7 @@ void cc_messages_print(const cc_job *jobs, size_t count);
 kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const char *output);
 
 /* The dependencies of the images, for make and Ninja: one rule for all jobs, with each file once.
- * `path` NULL means OUT with the suffix .d. */
+ */
 typedef struct cc_depfile {
   const char *path;
   const char *target; /* the rule's target, verbatim unless is_quoted */
@@ -54,6 +54,9 @@ typedef struct cc_depfile {
 } cc_depfile;
 
 kdl_status cc_depfile_write(kdl_arena *arena, const cc_job *jobs, size_t count,
-                            const cc_depfile *file, const char *output);
+                            const cc_depfile *file);
+
+/* OUT with the suffix .d. */
+const char *cc_depfile_default(kdl_arena *arena, const char *output);
 
 #endif

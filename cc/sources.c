@@ -3,7 +3,9 @@
 #include "support/base/error.h"
 #include "tools/common/images/terms.h"
 #include "tools/common/images/vocabulary.h"
+#include "tools/common/output.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +23,13 @@ static const char grammar[] =
 
 static kdl_status check_file(const char *path, const char *requested, cc_language *out_language) {
   if (access(path, R_OK) != 0)
-    return kdl_fail(KDL_IO, "%s: cannot be read, expected a source file", path);
+    return kdl_fail(KDL_IO, "%s: cannot be read, expected a source file: %s", path,
+                    strerror(errno));
   struct stat info; /* it is read once per target */
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
     return kdl_fail(KDL_BAD_FILE,
                     "%s: found a directory, device, pipe or socket, expected a source file", path);
+  cli_output_protect(&path, 1);
   return cc_language_of(path, requested, out_language);
 }
 

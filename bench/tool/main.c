@@ -166,6 +166,7 @@ static const struct form {
 static kdl_status check_outputs(const cli_args *args, const char **out_on_stdout) {
   static const char *const options[] = {"json", "html", "folded", "trace", "lnt", NULL};
   KDL_TRY(cli_output_on_stdout(args, options, out_on_stdout));
+  cli_output_protect(args->operands + 1, args->operand_count > 1);
   for (const struct form *form = forms; form->option; ++form) {
     const char *path = cli_args_value(args, form->option);
     if (path && strcmp(path, "-") != 0)

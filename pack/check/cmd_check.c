@@ -208,6 +208,7 @@ static kdl_status read_check_options(const cli_args *args, check *c) {
 static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
   bool failed = false;
   KDL_TRY(read_check_options(args, c));
+  cli_output_protect(args->operands, args->plain_count);
   if (has_program(args))
     KDL_TRY(check_run_program(c, args->operands + args->plain_count, out_code));
   int code = *out_code;

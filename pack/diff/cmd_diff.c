@@ -101,6 +101,7 @@ static kdl_status print_to_output(const cli_args *args, diff *d) {
 static kdl_status run_diff(const cli_args *args, diff *d, int *out_code) {
   bool failed = false;
   KDL_TRY(parse_options(args, d));
+  cli_output_protect(args->operands, args->operand_count);
   read_sides(args, d, &failed);
   for (int side = 0; side < DIFF_SIDES && !failed && !d->walk.is_incomplete; ++side) {
     if (!d->sides[side].library_count && !d->sides[!side].library_count)

@@ -21,6 +21,41 @@ static kdl_status write_stdout(const void *data, size_t size) {
   return cli_output_flush();
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Inputs                                                                                       */
+
+static struct {
+  size_t count;
+  struct {
+    dev_t device;
+    ino_t inode;
+  } *items; /* until the process ends */
+} inputs;
+
+void cli_output_protect(const char *const *paths, size_t count) {
+  inputs.items = xreallocarray(inputs.items, inputs.count + count + 1, sizeof *inputs.items);
+  for (size_t i = 0; i < count; ++i) {
+    struct stat info;
+    bool is_stdin = strcmp(paths[i], "-") == 0;
+    if ((is_stdin ? fstat(STDIN_FILENO, &info) : stat(paths[i], &info)) != 0 ||
+        !S_ISREG(info.st_mode))
+      continue;
+    inputs.items[inputs.count].device = info.st_dev;
+    inputs.items[inputs.count++].inode = info.st_ino;
+  }
+}
+
+static kdl_status refuse_input(const char *path, const struct stat *info) {
+  for (size_t i = 0; i < inputs.count; ++i) {
+    if (inputs.items[i].device == info->st_dev && inputs.items[i].inode == info->st_ino)
+      return kdl_fail(KDL_BAD_CALL, "%s: output is also an input: use another file", path);
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
 /* What to write: bytes, a writer's output, or what a function writes. */
 typedef struct {
   const char *path;
@@ -58,8 +93,11 @@ static kdl_status write_through(content *what) {
 
 static kdl_status save_content(content *what) {
   struct stat info;
-  if (stat(what->path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+  bool exists = stat(what->path, &info) == 0;
+  if (exists && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
     return write_through(what);
+  if (exists)
+    KDL_TRY(refuse_input(what->path, &info));
   return kdl_file_save_by(what->path, write_content, what);
 }
 
@@ -125,6 +163,8 @@ kdl_status cli_output_check(const char *path) {
     return kdl_fail(KDL_IO, "%s: cannot write: found a directory, expected a file", path);
   if (strcmp(path, "-") == 0 || (exists && !S_ISREG(info.st_mode)))
     return KDL_OK; /* written directly */
+  if (exists)
+    KDL_TRY(refuse_input(path, &info));
   const char *slash = strrchr(path, '/');
   size_t length = slash ? (size_t)(slash - path) + 1 : 0;
   char *folder = length ? xstrndup(path, length) : xstrdup(".");

@@ -9,6 +9,10 @@
 
 #include <stddef.h>
 
+/* Files that no output of this process may replace: inputs, by device and inode. `-` is standard
+ * input. A command that replaces its input does not call it. */
+void cli_output_protect(const char *const *paths, size_t count);
+
 /* Writes all bytes: to a regular file by a temporary and a rename, to a pipe or device directly. */
 kdl_status cli_output_save(const char *path, const void *data, size_t size);
 

@@ -188,6 +188,8 @@ static kdl_status write_library(work *w, const char *output) {
 
 static kdl_status link_and_write(work *w, const char *output) {
   bool is_library = strcmp(w->job.emit, "image") == 0;
+  cli_output_protect(w->job.args->operands, 1);
+  KDL_TRY(cli_output_check(output));
   KDL_TRY(cli_devices_given(w->job.args, "for", ',', &w->devices));
   KDL_TRY(plan(w));
   if (!is_library && w->count != 1)

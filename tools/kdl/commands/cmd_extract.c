@@ -129,6 +129,7 @@ static kdl_status extract_images(const cli_args *args) {
   cli_input input;
   bool *chosen = NULL;
   KDL_TRY(check_call(args));
+  cli_output_protect(args->operands, 1);
   KDL_TRY(cli_input_open(args->operands[0], &input));
   kdl_status status = choose_images(args, &input, &chosen);
   if (status == KDL_OK)

@@ -248,6 +248,8 @@ static kdl_status collect_metadata(packer *pack, const cli_terms *terms, const c
 static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *path) {
   pack->files = xreallocarray(pack->files, pack->file_count + 1, sizeof *pack->files);
   cli_bytes *bytes = &pack->files[pack->file_count];
+  if (!pack->rules->as_llvm) /* LLVM's tool replaces its input */
+    cli_output_protect(&path, 1);
   KDL_TRY(cli_bytes_read(path, bytes));
   size_t number = pack->file_count++;
   kdl_writer_image image = {.size = sizeof image, .data = bytes->data, .data_size = bytes->size};

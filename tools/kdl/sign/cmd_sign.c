@@ -143,7 +143,7 @@ static kdl_status write_detached(const signing *job, const char *path) {
                       "untrusted comment: signature of kernels by kdl sign\n%s\ntrusted comment: "
                       "%s\n%s\n",
                       line, comment, second);
-  return kdl_file_save(path, text, (size_t)size);
+  return cli_output_save(path, text, (size_t)size);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -176,6 +176,7 @@ static kdl_status parse_sign_options(const cli_args *args, signing *out) {
     out->index = number;
   if (!key)
     return KDL_OK;
+  cli_output_protect(&key, 1);
   KDL_TRY(kdl_sodium_open());
   return cli_secret_key_open(key, &out->key);
 }
@@ -204,6 +205,7 @@ static kdl_status sign(signing *job, const char *path, const char *output) {
     return print_message(job);
   if (!cli_args_has(job->args, "detached"))
     return write_signed(job, output ? output : path);
+  cli_output_protect(&path, 1);
   snprintf(detached_path, sizeof detached_path, "%.*s.minisig", PATH_MAX - 16, path);
   return write_detached(job, output ? output : detached_path);
 }

@@ -82,6 +82,7 @@ static kdl_status read_and_print(const cli_args *args, bool is_fold, cli_trace *
   KDL_TRY(cli_output_on_stdout(args, of_others, &on_stdout));
   if (args->operand_count != 2)
     return kdl_fail(KDL_BAD_CALL, "%zu files are given: use one trace", args->operand_count - 1);
+  cli_output_protect(args->operands + 1, 1);
   KDL_TRY(read_trace(args->operands[1], trace, sums));
   if (is_fold) {
     const char *path = cli_args_value(args, "output");

@@ -47,6 +47,7 @@ typedef struct {
   module_state *modules;
   uint32_t *module_of; /* per image */
   uint8_t *image_statuses;
+  bool is_to_be_linked; /* all of the file is link input */
   bool is_served;       /* the current device admits an image with kernels */
   uint32_t *better;     /* for an image that ranks behind another: that one */
   const char **devices; /* the device that last selected or refused it */
@@ -61,10 +62,22 @@ static unsigned image_form(kdl_image_traits traits) {
                                          : (traits.tier * 2u + traits.needs_amx) % form_tile_ir;
 }
 
+static bool is_link_input(const kdl_stored_image *image) {
+  return image->is_link_input || image->kind == KDL_IMAGE_LTOIR;
+}
+
 /* Whether the image would run after it was linked. */
 static bool is_for_linker(const kdl_stored_image *image, uint64_t reasons) {
   const uint64_t linkers = KDL_REASON(RELOCATABLE) | KDL_REASON(KIND_NOT_LOADABLE);
-  return (image->is_link_input || image->kind == KDL_IMAGE_LTOIR) && !(reasons & ~linkers);
+  return is_link_input(image) && !(reasons & ~linkers);
+}
+
+static bool has_link_inputs_only(const kdl_stored_image *images, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!is_link_input(&images[i]) && !cli_image_kind_is_container(images[i].kind))
+      return false;
+  }
+  return true;
 }
 
 static void set_image_status(selector *c, size_t image, image_status now, uint32_t better) {
@@ -211,7 +224,8 @@ static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
     uint64_t reasons = candidate->reasons;
     module_state *module = &c->modules[c->module_of[index]];
     bool is_linked = reasons && is_for_linker(&c->images[index], reasons);
-    if (!reasons || is_linked) {
+    /* In a file that was linked, what is left over of the linker's input runs nowhere. */
+    if (!reasons || (is_linked && c->is_to_be_linked)) {
       *takes_any = true;
       c->is_served = c->is_served || cli_may_hold_kernels(c->catalog, index);
     }
@@ -315,6 +329,7 @@ static kdl_status select_for_devices(selector *c) {
   size_t count = c->selection->count, module_count = 0;
   KDL_TRY(kdl_library_catalog(c->selection->lib, &c->catalog));
   c->images = cli_stored_images(c->selection->lib);
+  c->is_to_be_linked = has_link_inputs_only(c->images, count);
   c->module_of = xcalloc(count, sizeof *c->module_of);
   c->image_statuses = xcalloc(count, sizeof *c->image_statuses);
   c->better = xcalloc(count, sizeof *c->better);
@@ -414,7 +429,7 @@ static kdl_status select_by_kernels(const thin_rules *rules, thin_selection *sel
     const kdl_string *names = kdl_catalog_kernels(catalog, i, &count);
     for (size_t k = 0; k < count; ++k)
       found += cli_kernel_list_find(rules->only, names[k]);
-    bool is_linked = images[i].is_link_input || images[i].kind == KDL_IMAGE_LTOIR;
+    bool is_linked = is_link_input(&images[i]);
     if (count && !found && !is_linked) {
       selection->kept[i] = false;
       selection->why[i] = "--only names none of its kernels";

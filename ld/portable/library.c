@@ -91,6 +91,13 @@ float kdl_p1_fma(float a, float b, float c) {
 float kdl_p1_exp(float x) {
   return kdl_exp(x);
 }
+float kdl_p1_half_float(uint32_t bits) {
+  kdl_half h = {(uint16_t)bits};
+  return kdl_half_float(h);
+}
+uint32_t kdl_p1_float_half(float f) {
+  return kdl_float_half(f).bits;
+}
 void kdl_p1_atomic_add_f32(__gpu_global float *p, float v) {
   kdl_atomic_add_f32(p, v);
 }

@@ -42,8 +42,18 @@ static inline kdl_half kdl_float_half(float f) {
   vstore_half_rte(f, 0, (half *)&h.bits);
   return h;
 }
-#elif defined(__SPIRV__) || defined(KDL_PORTABLE)
-/* Does not need arithmetic on halves. */
+#elif defined(KDL_PORTABLE)
+/* By the code below for the device: half precision is not a type that the image needs. */
+static inline float kdl_half_float(kdl_half h) {
+  return kdl_p1_half_float(h.bits);
+}
+
+static inline kdl_half kdl_float_half(float f) {
+  kdl_half h = {(uint16_t)kdl_p1_float_half(f)};
+  return h;
+}
+#elif defined(__SPIRV__)
+/* Does not need the capability for arithmetic on halves. */
 static inline float kdl_half_float(kdl_half h) {
   uint32_t sign = (uint32_t)(h.bits & 0x8000) << 16, rest = h.bits & 0x7fff;
   if (rest >= 0x7c00)

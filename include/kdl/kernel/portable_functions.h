@@ -62,6 +62,8 @@ KDL_P1_LANES uint64_t kdl_p1_match_all_u64(uint64_t mask, uint64_t x);
 /* <kdl/kernel.h> has other code for these on some devices. */
 KDL_P1_VALUE float kdl_p1_fma(float a, float b, float c);
 KDL_P1_VALUE float kdl_p1_exp(float x);
+KDL_P1_VALUE float kdl_p1_half_float(uint32_t bits);
+KDL_P1_VALUE uint32_t kdl_p1_float_half(float f);
 KDL_P1 void kdl_p1_atomic_add_f32(KDL_P1_GLOBAL float *p, float v);
 
 #ifdef __cplusplus

@@ -79,6 +79,22 @@ static void read_sides(const cli_args *args, diff *d, bool *out_failed) {
     qsort(d->walk.errors, d->walk.error_count, sizeof *d->walk.errors, compare_walk_errors);
 }
 
+/* An error where a side itself, rather than a file in it, cannot be read. */
+static kdl_status expect_readable_sides(const diff *d) {
+  for (int side = 0; side < DIFF_SIDES; ++side) {
+    const char *path = d->sides[side].path;
+    for (size_t i = 0; i < d->walk.error_count && !d->sides[side].library_count; ++i) {
+      const check_error *error = &d->walk.errors[i];
+      if (strcmp(error->path, path) != 0)
+        continue;
+      return kdl_starts_with(error->message, path)
+                 ? kdl_fail(KDL_BAD_FILE, "%s", error->message)
+                 : kdl_fail(KDL_BAD_FILE, "%s: %s", path, error->message);
+    }
+  }
+  return KDL_OK;
+}
+
 typedef struct {
   diff *d;
   kdl_status (*print)(diff *d);
@@ -103,6 +119,7 @@ static kdl_status run_diff(const cli_args *args, diff *d, int *out_code) {
   KDL_TRY(parse_options(args, d));
   cli_output_protect(args->operands, args->operand_count);
   read_sides(args, d, &failed);
+  KDL_TRY(expect_readable_sides(d));
   for (int side = 0; side < DIFF_SIDES && !failed && !d->walk.is_incomplete; ++side) {
     if (!d->sides[side].library_count && !d->sides[!side].library_count)
       return kdl_fail(KDL_BAD_FILE, "%s: found no device code in it or in %s, expected some",

@@ -128,29 +128,34 @@ static check_outcome coverage_outcome(const kdl_coverage *coverage) {
                                                                                 : CHECK_NONE;
 }
 
-/* The runtime rejects the driver before it looks for any kernel. */
-static void set_runtime_too_new(check *c, const check_dependency *need, uint32_t driver,
-                                check_verdict *verdict) {
+/* Nothing runs, for a reason that is not of the device code. */
+static void refuse_library(check *c, const char *code, const char *words, const char *fix,
+                           check_verdict *verdict) {
   kdl_coverage *coverage = &verdict->coverage;
   verdict->outcome = CHECK_NONE;
   check_gap *gap = verdict->gaps = check_alloc(c, sizeof *gap);
   verdict->gap_count = verdict->gap_capacity = 1;
-  *gap = (check_gap){
-      .arch = "", .code = "runtime_too_new", .kernels = coverage->kernels, .words = "", .fix = ""};
+  *gap = (check_gap){.arch = "", .code = code, .kernels = coverage->kernels};
   gap->modules = coverage->kernels ? 0 : coverage->modules;
-  char text[192];
-  snprintf(text, sizeof text,
-           "needs %s, and so a driver of CUDA %u.%u or later; the driver is of CUDA %u.%u",
-           need->library, (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
-           (unsigned)(driver >> 16), (unsigned)(driver & 0xffff));
-  gap->words = check_copy_string(c, text);
-  snprintf(text, sizeof text, "update the driver to CUDA %u.%u, or install a build for CUDA %u",
-           (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
-           (unsigned)(driver >> 16));
-  gap->fix = check_copy_string(c, text);
+  gap->words = check_copy_string(c, words);
+  gap->fix = check_copy_string(c, fix);
   coverage->kernels_run = coverage->kernels_native = coverage->modules_run = 0;
   coverage->kernels_hollow = 0;
   coverage->is_complete = false;
+}
+
+/* The runtime rejects the driver before it looks for any kernel. */
+static void set_runtime_too_new(check *c, const check_dependency *need, uint32_t driver,
+                                check_verdict *verdict) {
+  char words[192], fix[192];
+  snprintf(words, sizeof words,
+           "needs %s, and so a driver of CUDA %u.%u or later; the driver is of CUDA %u.%u",
+           need->library, (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
+           (unsigned)(driver >> 16), (unsigned)(driver & 0xffff));
+  snprintf(fix, sizeof fix, "update the driver to CUDA %u.%u, or install a build for CUDA %u",
+           (unsigned)(need->version >> 16), (unsigned)(need->version & 0xffff),
+           (unsigned)(driver >> 16));
+  refuse_library(c, "runtime_too_new", words, fix, verdict);
 }
 
 /* How much of the library a device has code for: also kernels whose code does nothing on any
@@ -211,6 +216,12 @@ static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inven
   KDL_TRY(find_best_served(c, inventory, device, out_verdict));
   out_verdict->is_for_other_host = check_is_for_other_host(library, device);
   out_verdict->runtime = check_runtime_compatibility(library, device, &need, &driver);
+  if (out_verdict->is_for_other_host && out_verdict->outcome != CHECK_OTHER_VENDOR) {
+    refuse_library(c, "other_host",
+                   "its CPU code is for x86-64, and the device comes with AArch64 processors alone",
+                   "install a build for aarch64", out_verdict);
+    return KDL_OK;
+  }
   if (out_verdict->runtime == CHECK_COMPAT_RUNTIME_TOO_NEW &&
       out_verdict->outcome <= CHECK_PARTIAL) {
     set_runtime_too_new(c, need, driver, out_verdict);

@@ -78,7 +78,7 @@ const char *check_display_path(check *c, const check_library *library) {
 /* One device                                                                                   */
 
 typedef struct {
-  size_t libraries, whole, in_part, other, empty;
+  size_t libraries, whole, in_part, alternatives, other, empty;
   size_t kernels, native, jit, hollow;
 } sums;
 
@@ -88,7 +88,9 @@ static sums sum_outcomes(const check *c, size_t device) {
     const check_verdict *verdict = &c->libraries[i].verdicts[device];
     check_answer answer = check_answer_of(c, &c->libraries[i], device);
     if (answer >= CHECK_OTHER) {
-      ++*(answer == CHECK_OTHER ? &all.other : &all.empty);
+      ++*(answer == CHECK_EMPTY             ? &all.empty
+          : verdict->has_better_alternative ? &all.alternatives
+                                            : &all.other);
       continue;
     }
     ++all.libraries;
@@ -102,14 +104,25 @@ static sums sum_outcomes(const check *c, size_t device) {
   return all;
 }
 
-/* "1 library is for other devices, 2 libraries have no kernels" */
+/* "8 more are alternatives of these, 1 more is for other devices, 2 more have no kernels" */
 static void print_not_applicable(const sums *all, const char *one, const char *several) {
-  if (all->other)
-    printf("%zu %s %s for other devices", all->other, all->other == 1 ? one : several,
-           all->other == 1 ? "is" : "are");
-  if (all->empty)
-    printf("%s%zu %s %s no kernels", all->other ? ", " : "", all->empty,
-           all->empty == 1 ? one : several, all->empty == 1 ? "has" : "have");
+  const struct {
+    size_t count;
+    const char *of_one, *of_several;
+  } rows[] = {
+      {all->alternatives, "is an alternative of these", "are alternatives of these"},
+      {all->other, "is for other devices", "are for other devices"},
+      {all->empty, "has no kernels", "have no kernels"},
+  };
+  const char *before = "";
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    if (!rows[i].count)
+      continue;
+    bool is_one = rows[i].count == 1;
+    printf("%s%zu %s %s", before, rows[i].count, is_one ? one : several,
+           is_one ? rows[i].of_one : rows[i].of_several);
+    before = ", ";
+  }
 }
 
 /* "k, l and 3 more"; where all are listed, "_Z1kv (k), _Z1lv (l)", so that other tools find them */
@@ -166,10 +179,6 @@ static void add_library_row(check *c, cli_table *table, const check_library *lib
   if (has_hollow)
     cli_table_add_number(table, coverage->kernels_hollow);
   cli_table_add_number(table, coverage->kernels - coverage->kernels_run - coverage->kernels_hollow);
-  if (verdict->is_for_other_host)
-    cli_table_add_line(
-        table, "host",
-        KDL_TEXT("its CPU code is for x86-64, and the device comes with AArch64 processors alone"));
   for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN;
        ++i) {
     if (!library->dependencies[i].version)
@@ -213,7 +222,7 @@ static kdl_status print_device_section(check *c, size_t device) {
   if (all.hollow)
     printf(", %zu hollow", all.hollow);
   putchar(')');
-  if (all.other || all.empty)
+  if (all.alternatives || all.other || all.empty)
     printf("; ");
   print_not_applicable(&all, "more", "more");
   puts("\n");

@@ -118,9 +118,9 @@ static void mark_covered_by_siblings(check *c) {
       }
       for (size_t i = from; i < to; ++i) {
         check_verdict *verdict = &c->libraries[i].verdicts[device];
-        verdict->is_covered_by_sibling = c->libraries[i].is_bare_device_code
-                                             ? has_code
-                                             : has_library && is_for_others(&verdict->coverage);
+        bool is_elsewhere = verdict->is_for_other_host || is_for_others(&verdict->coverage);
+        verdict->is_covered_by_sibling =
+            c->libraries[i].is_bare_device_code ? has_code : has_library && is_elsewhere;
       }
     }
   }

@@ -65,6 +65,8 @@ def _labels(given: list[str | _kdl.Device], results: list[dict[str, Any]]) -> li
 
 def _why(result: dict[str, Any]) -> str:
     """Under which condition a library runs on a device, or why kernels of it do not, most of them first."""
+    if result["is_alternative"]:
+        return "an alternative to it serves the device better"
     said = [_text(result["condition"])] if result["condition"] else []
     if result["runtime"] == "too_new":
         said.append("its CUDA runtime is too new for the driver")

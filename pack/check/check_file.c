@@ -2,6 +2,7 @@
 /* Reads one file: decides by its first bytes, and evaluates its contents. */
 #include "lib/inspect/images.h"
 #include "pack/check/check.h"
+#include "pack/system_package.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/guard.h"
@@ -205,8 +206,11 @@ static void read_opened_file(check *c, check_file *file) {
   ssize_t got = pread(file->fd, head, sizeof head, 0);
   size_t size = got > 0 ? (size_t)got : 0;
   const char *unpacker = tar_decompressor(file, head, size);
+  const char *package = pack_system_package(head, size);
   if (got < 0) {
     check_add_errno(c, file->path, errno);
+  } else if (package) {
+    check_add_error(c, file->path, package);
   } else if (may_be_archive(file) && is_zip(head, size)) {
     check_read_zip(c, file);
   } else if (may_be_archive(file) && is_tar(head, size)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl thin: removes images that are not wanted. */
 #include "pack/commands.h"
+#include "pack/system_package.h"
 #include "pack/thin/command.h"
 #include "pack/thin/file_kinds.h"
 #include "support/base/error.h"
@@ -8,8 +9,10 @@
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Options that apply only where the file keeps its kind. */
@@ -52,6 +55,9 @@ static kdl_status thin_opened(const cli_args *args, thin_source *source, cli_ker
                               const char *output) {
   thin_kind kind = thin_sniff(source->bytes.data, source->bytes.size);
   bool has_format = cli_args_has(args, "format");
+  const char *package = pack_system_package(source->bytes.data, source->bytes.size);
+  if (package)
+    return kdl_fail(KDL_UNSUPPORTED, "%s: %s", source->name, package);
   if (!has_format && kind == THIN_KIND_ZIP)
     return thin_zip_in_place(args, source, only, output);
   if (!has_format && kind != THIN_KIND_OTHER && kind != THIN_KIND_OFFLOAD)
@@ -96,6 +102,9 @@ static kdl_status output_path_in_folder(const cli_args *args, const char *output
     return kdl_fail(KDL_BAD_CALL,
                     "-o: bad value '%s' for standard input: use a file's name, not a folder's",
                     output);
+  struct stat info;
+  if (stat(output, &info) != 0 && errno == ENOENT)
+    return kdl_fail(KDL_IO, "%s: no such folder: create it first", output);
   *out_path = xasprintf("%s%s", output, name);
   return KDL_OK;
 }

@@ -169,6 +169,31 @@ static uint64_t scoped_name(const diff *d, int side, const diff_kernel *kernel) 
          d->names.items[kernel->name].key;
 }
 
+/* Names with the scope of their library, sorted. */
+typedef struct {
+  uint64_t *keys;
+  size_t count;
+} key_set;
+
+static int compare_keys(const void *left, const void *right) {
+  const uint64_t *a = left, *b = right;
+  return (*a > *b) - (*a < *b);
+}
+
+static void sort_key_set(key_set *set) {
+  if (set->count)
+    qsort(set->keys, set->count, sizeof *set->keys, compare_keys);
+}
+
+static bool has_key(const key_set *set, uint64_t key) {
+  return bsearch(&key, set->keys, set->count, sizeof key, compare_keys) != NULL;
+}
+
+static void add_scoped_names(const diff *d, int side, key_set *set) {
+  for (size_t i = 0; i < d->sides[side].kernel_count; ++i)
+    set->keys[set->count++] = scoped_name(d, side, &d->sides[side].kernels[i]);
+}
+
 /* A kernel of the old side that has another name or library on the new one. */
 typedef struct {
   uint64_t from, to;
@@ -184,15 +209,23 @@ static int compare_moves(const void *left, const void *right) {
   return (a->from > b->from) - (a->from < b->from);
 }
 
+/* What has moved for some targets has for all, unless the old side has a kernel there as well,
+ * which the new one replaces: both of the old side count. */
 static moves list_moves(const diff *d) {
   const diff_side *old = &d->sides[DIFF_OLD];
   moves list = {xcalloc(old->kernel_count + 1, sizeof *list.items), 0};
+  key_set names = {xcalloc(old->kernel_count + 1, sizeof *names.keys), 0};
+  add_scoped_names(d, DIFF_OLD, &names);
+  sort_key_set(&names);
   for (size_t i = 0; i < old->kernel_count; ++i) {
     const diff_kernel *partner = diff_partner(d, DIFF_OLD, &old->kernels[i]);
-    if (partner && partner->changes & (DIFF_BIT(DIFF_MOVED) | DIFF_BIT(DIFF_RENAMED)))
-      list.items[list.count++] =
-          (move){scoped_name(d, DIFF_OLD, &old->kernels[i]), scoped_name(d, DIFF_NEW, partner)};
+    if (!partner || !(partner->changes & (DIFF_BIT(DIFF_MOVED) | DIFF_BIT(DIFF_RENAMED))))
+      continue;
+    move next = {scoped_name(d, DIFF_OLD, &old->kernels[i]), scoped_name(d, DIFF_NEW, partner)};
+    if (!has_key(&names, next.to))
+      list.items[list.count++] = next;
   }
+  free(names.keys);
   if (list.count)
     qsort(list.items, list.count, sizeof *list.items, compare_moves);
   return list;
@@ -274,17 +307,6 @@ static uint32_t unmatched_changes(int side, bool is_elsewhere, bool has_devices,
   return side == DIFF_OLD ? DIFF_BIT(DIFF_LOST) : DIFF_BIT(DIFF_GAINED);
 }
 
-/* Names with the scope of their library, sorted. */
-typedef struct {
-  uint64_t *keys;
-  size_t count;
-} key_set;
-
-static int compare_keys(const void *left, const void *right) {
-  const uint64_t *a = left, *b = right;
-  return (*a > *b) - (*a < *b);
-}
-
 /* The names of a side that the other has too, for some target: in a matched library, or under
  * another name, or in another library. */
 static key_set find_names_elsewhere(const diff *d, int side) {
@@ -294,10 +316,8 @@ static key_set find_names_elsewhere(const diff *d, int side) {
     if (own->kernels[i].partner != DIFF_NO_MATCH)
       set.keys[set.count++] = scoped_name(d, side, &own->kernels[i]);
   }
-  for (size_t i = 0; i < other->kernel_count; ++i)
-    set.keys[set.count++] = scoped_name(d, !side, &other->kernels[i]);
-  if (set.count)
-    qsort(set.keys, set.count, sizeof *set.keys, compare_keys);
+  add_scoped_names(d, !side, &set);
+  sort_key_set(&set);
   return set;
 }
 
@@ -310,9 +330,7 @@ static void set_changes(diff *d, int side, const uint32_t *lost) {
     if (kernel->is_copy) {
       kernel->changes = 0;
     } else if (kernel->partner == DIFF_NO_MATCH) {
-      uint64_t key = scoped_name(d, side, kernel);
-      bool is_elsewhere =
-          bsearch(&key, elsewhere.keys, elsewhere.count, sizeof key, compare_keys) != NULL;
+      bool is_elsewhere = has_key(&elsewhere, scoped_name(d, side, kernel));
       kernel->changes =
           unmatched_changes(side, is_elsewhere, has_devices, kernel->devices, lost[i]);
       if (side == DIFF_NEW && kernel->is_hollow && kernel->changes)

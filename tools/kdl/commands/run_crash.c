@@ -12,14 +12,19 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char outside[] =
+    "an access beyond a buffer, or by a bad address; --sanitize finds those beyond buffers";
+
 static const struct {
   int number;
-  const char *name;
-} crashes[] = {{SIGSEGV, "SIGSEGV"},
-               {SIGBUS, "SIGBUS"},
-               {SIGFPE, "SIGFPE"},
-               {SIGILL, "SIGILL"},
-               {SIGABRT, "SIGABRT"}};
+  const char *name, *meaning;
+} crashes[] = {
+    {SIGSEGV, "SIGSEGV", outside},
+    {SIGBUS, "SIGBUS", outside},
+    {SIGFPE, "SIGFPE", "an integer division by zero, or one whose result overflows"},
+    {SIGILL, "SIGILL", "a trap, or an instruction that this CPU does not have"},
+    {SIGABRT, "SIGABRT", "a call of abort, as by assert"},
+};
 enum { crash_count = sizeof crashes / sizeof *crashes };
 
 static char messages[crash_count][512]; /* a handler may not format */
@@ -45,9 +50,8 @@ void cli_run_explain_crashes(kdl_device *device, const char *kernel) {
     size_t size;
     FILE *out = xtext_stream(&text, &size);
     cli_text_printf(out,
-                    "%s: error: %.200s: the process crashed (%s) in the kernel or after it; "
-                    "--sanitize instead of --device shows where\n",
-                    cli_report_name(), kernel, crashes[i].name);
+                    "%s: error: %.200s: the process crashed (%s) in the kernel or after it: %s\n",
+                    cli_report_name(), kernel, crashes[i].name, crashes[i].meaning);
     xtext_close(out);
     snprintf(messages[i], sizeof messages[i], "%s", text);
     free(text);

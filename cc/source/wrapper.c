@@ -87,8 +87,8 @@ static void write_dynamic_check(FILE *out, const char *name) {
           "    if (group->size < sizeof *group || !group->error)\n"
           "      __builtin_trap();\n"
           "    __atomic_store_n(group->error, \"kernel %s has dynamic group memory "
-          "(KDL_LOCAL_DYNAMIC): found a launch without any, expected kdl_launch_desc.shared or "
-          "KDL_DYNAMIC\", __ATOMIC_RELAXED);\n"
+          "(KDL_LOCAL_DYNAMIC): found a launch without any, expected KDL_DYNAMIC, "
+          "kdl_launch_desc.shared or kdl run --shared=BYTES\", __ATOMIC_RELAXED);\n"
           "    return;\n"
           "  }\n",
           name);

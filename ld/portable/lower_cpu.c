@@ -243,7 +243,7 @@ static void build_dynamic_check(const wrapper *w, LLVMValueRef function) {
   snprintf(
       text, sizeof text,
       "kernel %.128s has dynamic group memory (KDL_LOCAL_DYNAMIC): found a launch without any, "
-      "expected kdl_launch_desc.shared or KDL_DYNAMIC",
+      "expected KDL_DYNAMIC, kdl_launch_desc.shared or kdl run --shared=BYTES",
       w->kernel.name);
   LLVMValueRef into = LLVMBuildLoad2(w->builder, w->pointer,
                                      member(w, w->group_type, w->group, GROUP_ERROR, -1), "");

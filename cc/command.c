@@ -67,6 +67,7 @@ const cli_command cli_command_cc = {
         },
     .min_operands = 1,
     .max_operands = 1,
+    .instead = "one kdl cc for each file and kdl merge to join them, or --variant=KEYS:FILE",
     .run = cli_run_cc,
     .rewrite = cli_rewrite_cc,
 };

@@ -26,7 +26,9 @@ typedef struct cli_command {
   const char *actions; /* the allowed values of the first operand, or NULL */
   const cli_option *options;
   size_t min_operands;
-  size_t max_operands;              /* CLI_ANY for no limit */
+  size_t max_operands; /* CLI_ANY for no limit */
+  /* What to use in place of more operands: NULL for the usage; after a final '=' the operand. */
+  const char *instead;
   int (*run)(const cli_args *args); /* returns the exit code; NULL: the program kdl-NAME */
   /* Replaces the words of the command line, in the arena; NULL for none. */
   kdl_status (*rewrite)(kdl_arena *arena, int count, char **words, kdl_string_list *out_words);

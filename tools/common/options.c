@@ -131,14 +131,17 @@ static kdl_status check_operands(const cli_command *command, const cli_args *arg
     return kdl_fail(KDL_BAD_CALL, "missing operand: use %s", best);
   if (args->operand_count <= command->max_operands)
     return KDL_OK;
+  const char *surplus = args->operands[command->max_operands], *instead = command->instead;
+  if (instead)
+    return kdl_fail(KDL_BAD_CALL, "unexpected operand '%s': use %s%s", surplus, instead,
+                    instead[strlen(instead) - 1] == '=' ? surplus : "");
   for (const char *form = next_form(command->usage); *form; form = next_form(form)) {
     size_t more = strip_form(form, other, sizeof other);
     if (more > words)
       memcpy(best, other, sizeof best);
     words = more > words ? more : words;
   }
-  return kdl_fail(KDL_BAD_CALL, "unexpected operand '%s': use %s",
-                  args->operands[command->max_operands], best);
+  return kdl_fail(KDL_BAD_CALL, "unexpected operand '%s': use %s", surplus, best);
 }
 
 kdl_status cli_args_parse(const cli_command *command, int count, char **words, cli_args *out_args) {

@@ -71,6 +71,7 @@ const cli_command cli_command_pack = {
         },
     .min_operands = 0,
     .max_operands = 0,
+    .instead = "--image=file=",
     .run = cli_run_pack,
 };
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/input.h"
 
+#include "lib/inspect/catalog.h"
 #include "support/base/error.h"
+#include "support/base/text.h"
 #include "support/system/file.h"
 #include "tools/common/memory.h"
 
@@ -153,4 +155,14 @@ kdl_status cli_input_open(const char *path, cli_input *out_input) {
 void cli_input_close(cli_input *input) {
   kdl_close(input->lib);
   cli_bytes_free(&input->bytes);
+}
+
+kdl_status cli_kernel_check(const cli_input *input, const char *kernel) {
+  kdl_catalog *catalog;
+  kdl_status status = kdl_library_catalog(input->lib, &catalog);
+  if (status == KDL_OK)
+    status = kdl_catalog_require_kernel(catalog, kdl_text_of(kernel));
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", input->name);
+  return status;
 }

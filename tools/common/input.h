@@ -35,4 +35,8 @@ kdl_status cli_input_open(const char *path, cli_input *out_input);
 kdl_status cli_input_take(const char *path, cli_bytes *bytes, cli_input *out_input);
 void cli_input_close(cli_input *input);
 
+/* KDL_NO_MATCH with similar names where no image has the kernel. An image that does not list its
+ * kernels may have it. */
+kdl_status cli_kernel_check(const cli_input *input, const char *kernel);
+
 #endif

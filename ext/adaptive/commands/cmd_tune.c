@@ -281,9 +281,10 @@ static int find_shape(void *user, size_t image) {
   return 1;
 }
 
-static kdl_status read_shapes(job *asked) {
+static kdl_status read_shapes(const cli_input *input, job *asked) {
   size_t cursor = 0;
   asked->shape_names = kdl_text_of("");
+  KDL_TRY(cli_kernel_check(input, asked->kernel_name));
   KDL_TRY(kdl_variants(asked->lib, asked->kernel_name, find_shape, asked));
   for (const char *words; (words = cli_args_next(asked->args, "shapes", &cursor));) {
     kdl_string text = kdl_text_of(words);
@@ -293,6 +294,11 @@ static kdl_status read_shapes(job *asked) {
       kdl_string shape = {text.data + at, end - at};
       if (asked->shape_count == most_shapes)
         return kdl_fail(KDL_BAD_CALL, "--shapes: use at most %d", most_shapes);
+      if (!asked->shape_names.length && kdl_text_find(shape, 0, "=") == shape.length)
+        return kdl_fail(KDL_BAD_CALL,
+                        "--shapes: bad value '%.*s': %s has no field shape; use kdl cc "
+                        "--field=shape=NAME,... to name its sizes, or NAME=NUMBER joined by '+'",
+                        (int)shape.length, shape.data, asked->kernel_name);
       KDL_TRY(tune_shape_parse(shape, asked->shape_names, &checked));
       asked->shapes[asked->shape_count++] = shape;
       at = end + 1;
@@ -311,7 +317,7 @@ static kdl_status tune(const cli_args *args, const cli_input *input, job *asked,
   size_t classes;
   KDL_TRY(parse_number(args, "timeout", 30, &asked->timeout));
   KDL_TRY(parse_number(args, "trials", 1000, &trials));
-  KDL_TRY(read_shapes(asked));
+  KDL_TRY(read_shapes(input, asked));
   snprintf(explore, sizeof explore, "%u,100%%", trials);
   setenv("KDL_EXPLORE", explore, 1);
   KDL_TRY(tune_watched(asked, out_code));

@@ -117,10 +117,6 @@ kdl_status cli_explain_matrix(const cli_query *query, const cli_devices *devices
 kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *devices,
                                    bool *out_fits);
 
-/* KDL_NO_MATCH with similar names where no image has the kernel. An image that does not list its
- * kernels may have it. */
-kdl_status cli_kernel_check(const cli_input *input, const char *kernel);
-
 /* ------------------------------------------------------------------------------------------ */
 /* Recorded sequences                                                                           */
 

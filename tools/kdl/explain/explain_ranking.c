@@ -71,7 +71,7 @@ kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_rank
       kdl_device_route_get(device, count ? out_ranking->items[0].route : 0, &out_ranking->about));
   if (query->launch)
     KDL_TRY(cli_launch_choose(query, device, out_ranking));
-  else
+  if (!query->launch || !query->launch->has_items)
     leave_to_launch(query, out_ranking);
   if (query->kernel || query->module_count == 1)
     out_ranking->chosen = find_chosen(out_ranking);
@@ -107,17 +107,4 @@ kdl_status cli_query_open(cli_query *query) {
 
 void cli_query_close(cli_query *query) {
   kdl_inventory_destroy(query->inventory);
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* A kernel that no image holds                                                                 */
-
-kdl_status cli_kernel_check(const cli_input *input, const char *kernel) {
-  kdl_catalog *catalog;
-  kdl_status status = kdl_library_catalog(input->lib, &catalog);
-  if (status == KDL_OK)
-    status = kdl_catalog_require_kernel(catalog, kdl_text_of(kernel));
-  if (status != KDL_OK)
-    kdl_error_prefix("%s", input->name);
-  return status;
 }

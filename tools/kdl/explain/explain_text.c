@@ -238,7 +238,8 @@ static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
   bool several = !ranking->chosen && ranking->items[0].eligible;
   if (ranking->by_launch) {
     char text[128];
-    snprintf(text, sizeof text, "by each launch, of %zu images; --args=NAME=N shows the one for it",
+    snprintf(text, sizeof text,
+             "by each launch, of %zu images; --args=items.x=N,NAME=N shows the one for it",
              ranking->by_launch);
     print_labelled("chosen", text, "");
   } else if (several && query->kernel)

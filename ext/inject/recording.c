@@ -35,7 +35,7 @@ atomic_uint kdl_record_generation;
 /* ------------------------------------------------------------------------------------------ */
 /* The files                                                                                    */
 
-static void append(const char *data, size_t size) {
+static bool append(const char *data, size_t size) {
   char path[sizeof stem + 8];
   snprintf(path, sizeof path, "%s.log", stem);
   int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -48,13 +48,16 @@ static void append(const char *data, size_t size) {
   }
   if (fd >= 0)
     close(fd);
+  if (size)
+    atomic_fetch_add(&counts[KDL_RECORDING_LOST], 1);
+  return !size;
 }
 
-static void append_kernel(const known_kernel *kernel) {
+static bool append_kernel(const known_kernel *kernel) {
   char line[line_room], room[line_room - 64];
   int size = snprintf(line, sizeof line, "kernel\t%u\t%s\n", kernel->slot,
                       kdl_record_text(kernel->name, room, sizeof room));
-  append(line, (size_t)size);
+  return append(line, (size_t)size);
 }
 
 static void append_process(void) {
@@ -221,10 +224,11 @@ kdl_launch_count *kdl_record_kernel(const char *name) {
     slot = known[at].slot;
   } else if (stem[0] && next_slot < KDL_RECORDING_KERNELS) {
     known_kernel kernel = {strdup(name), next_slot};
-    if (kernel.name) {
+    if (kernel.name && append_kernel(&kernel)) {
       slot = next_slot++;
       known[at] = kernel;
-      append_kernel(&kernel);
+    } else {
+      free(kernel.name);
     }
   }
   unlock_recording();

@@ -8,8 +8,9 @@
 /* Slots of PID-N.counts. */
 enum {
   KDL_RECORDING_GRAPHS = 0, /* launches of graphs */
-  KDL_RECORDING_OTHERS = 1, /* launches of kernels beyond the last slot */
-  KDL_RECORDING_FIRST = 2,  /* of a kernel */
+  KDL_RECORDING_OTHERS = 1, /* launches of kernels without a slot */
+  KDL_RECORDING_LOST = 2,   /* lines that could not be written, as on a full disk */
+  KDL_RECORDING_FIRST = 3,  /* of a kernel */
   KDL_RECORDING_KERNELS = 65536,
 };
 

@@ -164,6 +164,27 @@ def test_full_disk(s):
     expect(f"exit code of the program ({ran.stderr})", ran.returncode, 0)
 
 
+FULL_LATER = FULL_DISK.replace("16k", "3m").replace("head -c 16384", "head -c 2560000")
+
+
+def test_full_later(s):
+    """Where the disk fills while a program runs, what is not recorded is counted and said."""
+    apart = ["unshare", "--map-root-user", "--mount"]
+    disk = os.path.join(s.work, "disk")
+    os.makedirs(disk)
+    if not shutil.which("unshare") or subprocess.run([*apart, "mount", "-t", "tmpfs", "tmpfs", disk], capture_output=True, check=False).returncode:
+        print("skipped: this process may not mount a tmpfs")
+        sys.exit(77)
+    ran = subprocess.run([*apart, "sh", "-c", FULL_LATER, disk, s.kdl, "trace", "--json=full.json", "--", s.cuda, s.cubin, "kernels"],
+                         cwd=s.work, env=s.environment, capture_output=True, text=True, errors="replace", check=False, timeout=100)
+    expect(f"exit code of the program ({ran.stderr})", ran.returncode, 0)
+    expect_text(ran.stderr, "lines of the recording could not be written")
+    with open(os.path.join(s.work, "full.json")) as file:
+        (process,) = json.load(file)["processes"]
+    expect("lost lines", process["lost_lines"] > 0, True)
+    expect("launches", sum(launches(process).values()) + process["unnamed_launches"], 10003)
+
+
 def test_ends(s):
     """However a program ends, nothing is lost."""
     for mode, code in (("_exit", 3), ("abort", 134), ("kill", 137)):

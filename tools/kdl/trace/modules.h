@@ -92,6 +92,7 @@ typedef struct cli_recorded {
   const char **notes;
   size_t note_count, note_room;
   uint64_t graph_launches, other_launches;
+  uint64_t lost_lines; /* of the recording */
   cli_index loads_by_number, modules_by_number, modules_by_load, kernels_by_name, failures_by_key;
 } cli_recorded;
 

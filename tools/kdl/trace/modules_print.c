@@ -159,7 +159,7 @@ static void print_sums(const cli_recorded *recorded, cli_demangler *demangler) {
     fprintf(stderr, "; %" PRIu64 " launches of graphs, whose kernels count once, when captured",
             recorded->graph_launches);
   if (recorded->other_launches)
-    fprintf(stderr, "; %" PRIu64 " of them of kernels beyond the limit, without names",
+    fprintf(stderr, "; %" PRIu64 " of them of kernels that are not listed",
             recorded->other_launches);
   fputc('\n', stderr);
   for (size_t i = 0; i < kernels && i < most_kernels; ++i) {
@@ -272,6 +272,7 @@ static void write_process(cli_json *json, const cli_recorded *recorded) {
   cli_json_end_array(json);
   cli_json_put_number(json, "graph_launches", recorded->graph_launches);
   cli_json_put_number(json, "unnamed_launches", recorded->other_launches);
+  cli_json_put_number(json, "lost_lines", recorded->lost_lines);
   cli_json_end_object(json);
   free(list);
 }

@@ -2,10 +2,12 @@
 #include "ext/inject/recording_format.h"
 #include "support/base/hash.h"
 #include "support/base/text.h"
+#include "tools/common/report.h"
 #include "tools/kdl/trace/modules.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,6 +278,12 @@ void cli_recordings_count(cli_recordings *all) {
       to->kernels[k].count = read_count(fd, to->kernels[k].slot);
     to->graph_launches = fd >= 0 ? read_count(fd, KDL_RECORDING_GRAPHS) : 0;
     to->other_launches = fd >= 0 ? read_count(fd, KDL_RECORDING_OTHERS) : 0;
+    to->lost_lines = fd >= 0 ? read_count(fd, KDL_RECORDING_LOST) : 0;
+    if (to->lost_lines)
+      cli_warning("process %u: %" PRIu64
+                  " lines of the recording could not be written: modules and "
+                  "kernels are missing below; use a TMPDIR with more room",
+                  (unsigned)to->process, to->lost_lines);
     if (fd >= 0)
       close(fd);
   }

@@ -49,12 +49,14 @@ static uint64_t read_place(uint32_t process) {
 }
 
 /* The field 22 of the line; the second one, a name in parentheses, may have any characters. 0 where
- * there is no such process. */
+ * there is no such process; UINT64_MAX where it has ended, and its parent does not know yet. */
 static uint64_t read_start(uint32_t process) {
   char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/%u/stat", (unsigned)process);
   read_text(path, text, sizeof text);
   const char *at = strrchr(text, ')');
+  if (at && at[1] == ' ' && strchr("ZX", at[2]))
+    return UINT64_MAX;
   for (int field = 2; at && field < 22; ++field)
     at = strchr(at + 1, ' ');
   return at ? strtoull(at, NULL, 10) : 0;

@@ -70,6 +70,25 @@ static void a_pid_that_is_used_again_is_another_process(void **state) {
   kdl_marks_close(&marks);
 }
 
+/* A supervisor may reap its children late. */
+static void a_process_that_has_ended_is_none_before_it_is_reaped(void **state) {
+  (void)state;
+  char name[KDL_TABLE_NAME];
+  kdl_marks marks = new_marks(name);
+  kdl_marks_close(&marks);
+  pid_t child = fork();
+  if (child == 0) {
+    kdl_marks own = {.slots = NULL};
+    kdl_marks_open(&own, name, true);
+    _exit(kdl_marks_set(&own, &(kdl_problem_class){{1, 2}}, 3) ? 0 : 1);
+  }
+  siginfo_t info;
+  assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+  assert_int_equal(info.si_status, 0);
+  assert_int_equal(count_left(name), 1);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 /* Begins a PID namespace, in which this process has a small PID and others have none. */
 static bool enter_namespace(void) {
   if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
@@ -209,6 +228,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(marks_outlive_their_process),
       cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
+      cmocka_unit_test(a_process_that_has_ended_is_none_before_it_is_reaped),
       cmocka_unit_test(marks_of_another_namespace_last_for_minutes),
       cmocka_unit_test(threads_share_a_file_of_marks),
       cmocka_unit_test(threads_make_first_trials_at_once),

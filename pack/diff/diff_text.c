@@ -173,7 +173,7 @@ static void print_name(const diff *d, const diff_kernel *kernel) {
 
 static void print_item(const diff *d, const diff_item *item) {
   const diff_kernel *old = item->side == DIFF_NEW ? diff_partner(d, DIFF_NEW, item->kernel) : NULL;
-  printf("  %s  ", diff_kernel_target(d, item->kernel)->label);
+  cli_text_printf(stdout, "  %s  ", diff_kernel_target(d, item->kernel)->label);
   if (old && d->names.items[old->name].key != d->names.items[item->kernel->name].key) {
     print_name(d, old);
     printf(" -> ");
@@ -228,7 +228,7 @@ static void print_excesses(const diff *d) {
     cli_text_print(kdl_text_of(diff_budget_limit(d->budget, excess->limit)), "");
     printf(": found %" PRIu64, excess->found);
     if (excess->kernel) {
-      printf(" in %s  ", diff_kernel_target(d, excess->kernel)->label);
+      cli_text_printf(stdout, " in %s  ", diff_kernel_target(d, excess->kernel)->label);
       print_name(d, excess->kernel);
     }
     putchar('\n');

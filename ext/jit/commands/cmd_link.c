@@ -188,7 +188,8 @@ static kdl_status write_library(work *w, const char *output) {
 
 static kdl_status link_and_write(work *w, const char *output) {
   bool is_library = strcmp(w->job.emit, "image") == 0;
-  cli_output_protect(w->job.args->operands, 1);
+  if (!is_library) /* a linked library may replace the one with bitcode */
+    cli_output_protect(w->job.args->operands, 1);
   KDL_TRY(cli_output_check(output));
   KDL_TRY(cli_devices_given(w->job.args, "for", ',', &w->devices));
   KDL_TRY(plan(w));

@@ -52,6 +52,16 @@ def test_check_shows_the_package_the_reason_and_the_device_as_given(path, tmp_pa
     assert all(f"<td>{name}</td>" in report._repr_html_() for name in ("thing 1.5", "t4", "h100"))
 
 
+def test_check_tells_alternatives_from_libraries_for_other_devices(path, tmp_path):
+    folder = tmp_path / "both"
+    folder.mkdir()
+    for version in (118, 128):
+        shutil.copy(path, folder / f"libk_cuda{version}.so")
+    report = kdl.check(folder, device="h100")
+    assert [library["devices"][0]["is_alternative"] for library in report["libraries"]] == [True, False]
+    assert ["serves the device better" in line for line in str(report).splitlines()[2:]] == [True, False]
+
+
 def test_check_runs_nothing(tmp_path, monkeypatch):
     program = tmp_path / "-program"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/it-ran\n")

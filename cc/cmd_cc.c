@@ -167,6 +167,18 @@ static void warn_of_missing_tools(const cc_invocation *c) {
     cli_note("no spirv-val was found: SPIR-V is not validated (Debian: spirv-tools)");
 }
 
+/* Machine code has no values that could become constants. */
+static void warn_of_unused_fields(const cc_invocation *c) {
+  bool has_bitcode = c->plan.bitcode, is_asked = false;
+  for (size_t i = 0; i < c->target_count; ++i)
+    has_bitcode |= c->targets[i].family == CC_PORTABLE;
+  for (size_t i = 0; i < c->plan.field_count; ++i)
+    is_asked |= kdl_starts_with(c->plan.fields[i], "specialize=");
+  if (is_asked && !has_bitcode)
+    cli_warning("--field=specialize needs bitcode, of which there is none: use --targets=portable "
+                "or --emit=bitcode");
+}
+
 static void warn_of_old_ptxas(const cc_invocation *c) {
   for (size_t i = 0; i < c->job_count; ++i) {
     if (c->jobs[i].is_unknown_to_ptxas)
@@ -235,6 +247,7 @@ static kdl_status run_invocation(cc_invocation *c) {
   KDL_TRY(cc_toolchain_find(&c->arena, cli_args_value(c->args, "clang"), c->targets,
                             c->target_count, &c->plan.tools));
   warn_of_missing_tools(c);
+  warn_of_unused_fields(c);
   return build_images(c);
 }
 

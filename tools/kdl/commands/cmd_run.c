@@ -373,6 +373,16 @@ static kdl_status check_operands(const cli_args *args) {
   return KDL_OK;
 }
 
+/* A tag is a preference, which a misspelt one would lose silently. */
+static void warn_of_unknown_tag(const cli_input *input, const char *tag) {
+  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
+    const kdl_string *value = kdl_image_value(input->lib, i, "variant_tag");
+    if (value && kdl_text_is(*value, tag))
+      return;
+  }
+  cli_warning("--variant-tag: no image of %s has the variant_tag '%s'", input->name, tag);
+}
+
 static kdl_status run_kernel(const cli_args *args, kdl_arena *arena, job *asked, cli_input *input) {
   kdl_select_opts opts;
   KDL_TRY(check_operands(args));
@@ -383,6 +393,8 @@ static kdl_status run_kernel(const cli_args *args, kdl_arena *arena, job *asked,
       return report_sanitizer(asked);
   }
   KDL_TRY(cli_input_open(args->operands[0], input));
+  if (cli_args_has(args, "variant-tag"))
+    warn_of_unknown_tag(input, cli_args_value(args, "variant-tag"));
   return run_job(asked, input, &opts);
 }
 

@@ -245,7 +245,19 @@ static PyObject *reasons_of(const kdl_verdict *verdict) {
   return list;
 }
 
-static int append_verdict(void *list, const kdl_verdict *verdict) {
+typedef struct verdicts {
+  PyObject *list;
+  bool is_held; /* an image holds the kernel, or may hold it */
+} verdicts;
+
+static bool lacks_kernel(const kdl_verdict *verdict) {
+  size_t count = verdict->reason_count;
+  return count && strcmp(verdict->reasons[count - 1].code, "no_kernel") == 0;
+}
+
+static int append_verdict(void *user, const kdl_verdict *verdict) {
+  verdicts *to = user;
+  to->is_held |= !lacks_kernel(verdict);
   PyObject *dict = PyDict_New();
   bool ok = dict && set_dict_item(dict, "image", PyLong_FromSize_t(verdict->image)) &&
             set_dict_item(dict, "place", PyLong_FromSize_t(verdict->position)) &&
@@ -255,7 +267,8 @@ static int append_verdict(void *list, const kdl_verdict *verdict) {
             set_dict_item(dict, "priority", PyLong_FromUnsignedLong(verdict->priority)) &&
             set_dict_item(dict, "device", py_text(verdict->device)) &&
             set_dict_item(dict, "fit", py_text(verdict->fit)) &&
-            set_dict_item(dict, "reasons", reasons_of(verdict)) && PyList_Append(list, dict) == 0;
+            set_dict_item(dict, "reasons", reasons_of(verdict)) &&
+            PyList_Append(to->list, dict) == 0;
   Py_XDECREF(dict);
   return !ok;
 }
@@ -272,14 +285,17 @@ static PyObject *library_explain(PyObject *object, PyObject *args, PyObject *key
   selection selection;
   if (!py_device_from(where, &device) || !selection_from(policy, tag, Py_None, &selection))
     return NULL;
-  PyObject *list = PyList_New(0);
-  if (!list)
+  const kdl_select_opts *opts = selection_options(&selection, policy);
+  kdl_selection none = {.size = sizeof none};
+  verdicts to = {.list = PyList_New(0)};
+  if (!to.list)
     return NULL;
-  kdl_status status = kdl_explain(self->library, device, kernel,
-                                  selection_options(&selection, policy), append_verdict, list);
+  kdl_status status = kdl_explain(self->library, device, kernel, opts, append_verdict, &to);
+  if (status == KDL_OK && !PyErr_Occurred() && kernel && !to.is_held)
+    status = kdl_select(self->library, device, kernel, opts, &none); /* names similar kernels */
   if (status == KDL_OK && !PyErr_Occurred())
-    return list;
-  Py_DECREF(list);
+    return to.list;
+  Py_DECREF(to.list);
   return status == KDL_OK ? NULL : py_raise(status);
 }
 

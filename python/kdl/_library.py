@@ -176,7 +176,7 @@ class Library:
     def explain(self, kernel: str | None = None, device: str | _kdl.Device = "0", *, policy: str | None = None,
                 tag: str | None = None) -> Explanation:
         """Which image runs on a device, and why the others do not: an Explanation. This machine need not have the device:
-        'h200', 'mi300x', 'cuda:sm_90'."""
+        'h200', 'mi300x', 'cuda:sm_90'. NoMatchError if no image has the kernel."""
         found = device if isinstance(device, _kdl.Device) else _kdl.device(device)
         verdicts = []
         for said in self._handle.explain_data(kernel, found, policy, tag):

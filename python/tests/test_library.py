@@ -34,6 +34,12 @@ def test_explains_for_devices_that_are_not_here(library):
         library.explain("saxpy", "no such device")
 
 
+@pytest.mark.parametrize("device", ["h200", "v100", "mi300x"])
+def test_a_misspelt_kernel_is_not_explained(library, device):
+    with pytest.raises(kdl.NoMatchError, match="'saxpi'; did you mean 'saxpy'"):
+        library.explain("saxpi", device)
+
+
 def test_names_of_kernels_are_members(library):
     assert "saxpy" in library and "no such kernel" not in library
     assert library.image(0) in library and 3 not in library

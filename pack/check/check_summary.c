@@ -179,6 +179,9 @@ static void count_library(const check *c, const check_library *library, size_t d
   const check_verdict *verdict = &library->verdicts[device];
   check_answer answer = check_answer_of(c, library, device);
   ++all->by_answer[answer];
+  if (verdict->outcome == CHECK_NONE && verdict->is_covered_by_sibling &&
+      !verdict->has_better_alternative)
+    all->counts.other += verdict->coverage.kernels;
   if (answer >= CHECK_OTHER)
     return;
   check_counts counts = check_count(verdict);

@@ -14,7 +14,7 @@ static void marks_outlive_their_process(void **state) {
   learn_and_close(512);
   char name[KDL_TABLE_NAME];
   kdl_table_name((kdl_string){"kernel=mark device=host", 23}, name);
-  kdl_marks marks = {NULL};
+  kdl_marks marks = {.slots = NULL};
   kdl_marks_open(&marks, name, false);
   assert_non_null(marks.slots);
   for (size_t i = 0; i < KDL_MARKS; ++i)
@@ -40,7 +40,7 @@ static void marks_outlive_their_process(void **state) {
 }
 
 static size_t count_left(const char *name) {
-  kdl_marks marks = {NULL};
+  kdl_marks marks = {.slots = NULL};
   size_t at = 0, count = 0;
   kdl_marks_open(&marks, name, false);
   while (kdl_marks_next(&marks, &at))
@@ -50,7 +50,7 @@ static size_t count_left(const char *name) {
 }
 
 static kdl_marks new_marks(char name[KDL_TABLE_NAME]) {
-  kdl_marks marks = {NULL};
+  kdl_marks marks = {.slots = NULL};
   use_empty_cache();
   kdl_table_name((kdl_string){"kernel=mark device=host", 23}, name);
   kdl_marks_open(&marks, name, true);

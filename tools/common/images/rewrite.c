@@ -11,6 +11,8 @@
 #include "tools/common/memory.h"
 #include "tools/common/report.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -114,12 +116,12 @@ void cli_signature_drop(const char *output, size_t index, kdl_pair *pairs, size_
 }
 
 void cli_signature_check_beside(const char *output) {
-  char *beside = xasprintf("%s.minisig", output);
-  if (access(beside, F_OK) == 0)
+  char beside[PATH_MAX]; /* the file is written: nothing may fail any more */
+  int length = snprintf(beside, sizeof beside, "%s.minisig", output);
+  if (length < (int)sizeof beside && access(beside, F_OK) == 0)
     cli_warning("%s is not a signature of %s any more, which changed; sign it again: kdl sign %s "
                 "--detached --key=SECKEY",
                 beside, output, output);
-  free(beside);
 }
 
 kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kdl_pair *pairs,

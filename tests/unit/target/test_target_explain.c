@@ -157,7 +157,9 @@ static const struct {
     {"ltoir sm_90", "cuda sm_90", "kind_not_loadable",
      "the image is ltoir; the device's driver loads cubin, ptx, tileir", ""},
     {"bitcode - triple=spirv64-unknown-unknown", "opencl spirv64 loads=cl", "kind_not_loadable",
-     "the image is bitcode; the device's driver loads cl", ""},
+     "the image is bitcode; the device's driver loads cl",
+     "add OpenCL C, as by kdl cc --targets=opencl-c: the driver takes no SPIR-V, which kdl-ld "
+     "would make"},
     {"bitcode - triple=spirv64-unknown-unknown", "opencl spirv64", "kind_not_loadable",
      "the image is bitcode; the device's driver loads none", ""},
     {"ptx sm_80 min_sm=90", "cuda sm_86", "min_sm",

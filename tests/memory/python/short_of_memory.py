@@ -4,8 +4,10 @@ then Python's own. Each gives what it gives with enough memory, or raises a Memo
 
 LIBRARY has saxpy for the host and for others. The extension is built by run.sh, with fail_allocation.c and fail_python.c."""
 import array
+import atexit
 import ctypes
 import os
+import shutil
 import signal
 import struct
 import sys
@@ -56,6 +58,7 @@ path = sys.argv[1]
 with open(path, "rb") as opened:
     image_bytes = opened.read()
 work = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, work, ignore_errors=True)
 floats = struct.pack("4f", 1, 2, 3, 4)
 
 

@@ -141,7 +141,7 @@ function(kdl_add_test)
     list(APPEND arg_ENVIRONMENT ${KDL_SANITIZER_OPTIONS})
   endif()
   # Not the developer's own. LLVM's compilers in memory write for Linux's perf, at home if JITDUMPDIR does not say otherwise.
-  list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests/xdg KDL_LLVM_SPIRV=none
+  list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests/xdg
        JITDUMPDIR=${CMAKE_BINARY_DIR}/tests/xdg PYTEST_DEBUG_TEMPROOT=${CMAKE_BINARY_DIR}/tests/xdg KDL_LD_TIMEOUT=300)
   set(name ${KDL_TEST_PREFIX}${arg_NAME})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} COMMAND_EXPAND_LISTS)

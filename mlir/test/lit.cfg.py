@@ -45,8 +45,6 @@ path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
 config.environment["LD_LIBRARY_PATH"] = config.kdl_lib_dir
 config.environment["LC_ALL"] = "C"
-# Selection depends on whether SPIR-V can be translated.
-config.environment["KDL_LLVM_SPIRV"] = "none"
 # The CPU that tests assume, and where files go that others would find in the user's home: see cmake/testing.cmake.
 for name in ("JITDUMPDIR", "KDL_CACHE_DIR", "KDL_CPU", "XDG_CACHE_HOME"):
     if name in os.environ:

@@ -102,6 +102,7 @@ static inline int run_machine(const machine *at, char **argv) {
   if (child == 0) {
     setenv("KDL_TEST_MACHINE", at->name, 1);
     setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+    setenv("KDL_LLVM_SPIRV", "none", 1); /* as for the drivers: not this machine's */
     setenv("LD_LIBRARY_PATH", at->devices ? KDL_TEST_FAKES "/whole" : "/nonexistent", 1);
     setenv("KDL_FAKE_DEVICES", at->devices ? at->devices : "", 1);
     setenv("KDL_FAKE_LOG", log, 1);

@@ -10,6 +10,7 @@
 #include "tools/kdl/explain/explain.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static kdl_status print_image(const kdl_library *lib, size_t index) {
   static const kdl_string unknown = {"-", 1};
@@ -57,11 +58,23 @@ static kdl_status choose_image(const cli_args *args, const cli_query *query, cli
   return status;
 }
 
+/* What the line does not say: by whom the image is made to run, and that it is not the only one. */
+static void note_conditions(const cli_query *query, const kdl_selection *choice) {
+  if (strcmp(choice->fit, "translated") == 0)
+    cli_note("image %zu is SPIR-V, which llvm-spirv and kdl-ld translate when libkdl loads it",
+             choice->image);
+  if (query->opts.policy == KDL_POLICY_ADAPTIVE)
+    cli_note("under the policy adaptive launches choose by measured times, among the images that "
+             "fit; this is the first by rank (kdl explain --args shows the one of a launch)");
+}
+
 static kdl_status which(const cli_args *args, const cli_query *query) {
   cli_devices devices = {.count = 0};
   kdl_selection choice = {.size = sizeof choice};
   kdl_status status = choose_image(args, query, &devices, &choice);
   bool as_json = cli_args_has(args, "json");
+  if (status == KDL_OK && !as_json)
+    note_conditions(query, &choice);
   if (status == KDL_OK)
     status =
         as_json ? print_which_json(query, &choice) : print_image(query->input->lib, choice.image);

@@ -37,6 +37,8 @@ static const char *ranking_outcome(matrix *m, const cli_ranking *ranking) {
   const kdl_coverage *coverage = &ranking->coverage;
   if (!first->eligible)
     return xarena_format(&m->arena, "none: %s", first->reasons[0].code);
+  if (ranking->by_launch)
+    return xarena_format(&m->arena, "each launch: of %zu", ranking->by_launch);
   if (!ranking->chosen)
     return xarena_format(&m->arena, "%zu of %zu modules", coverage->modules_run, coverage->modules);
   if (ranking->fits)

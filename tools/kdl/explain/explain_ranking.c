@@ -4,6 +4,7 @@
 #include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
+#include "tools/common/images/kinds.h"
 #include "tools/kdl/explain/explain.h"
 
 #include <stdlib.h>
@@ -44,17 +45,28 @@ static const kdl_verdict *find_chosen(const cli_ranking *ranking) {
   return found;
 }
 
-/* Under the policy adaptive each launch chooses, so that no image is the one for all. */
+/* Under the policy adaptive each launch chooses among the images of a module that fit, so that none
+ * of several is the one for all. */
 static void leave_to_launch(const cli_query *query, cli_ranking *ranking) {
 #if KDL_WITH_ADAPTIVE
-  size_t count = 0;
-  for (size_t i = 0; i < ranking->count; ++i)
-    count += ranking->items[i].eligible != 0;
-  if (!query->kernel || query->opts.policy != KDL_POLICY_ADAPTIVE || count < 2)
+  if (query->opts.policy != KDL_POLICY_ADAPTIVE)
     return;
-  ranking->by_launch = count;
-  for (size_t i = 0; i < ranking->count; ++i)
-    ranking->items[i].chosen = 0;
+  size_t *fitting = xcalloc(query->module_count + 1, sizeof *fitting);
+  for (int clear = 0; clear < 2; ++clear) {
+    for (size_t i = 0; i < ranking->count; ++i) {
+      kdl_verdict *verdict = &ranking->items[i];
+      size_t module = query->kernel ? 0 : cli_image_at(query->input->lib, verdict->image).module;
+      if (!verdict->eligible || module >= query->module_count)
+        continue;
+      if (!clear) {
+        ++fitting[module];
+      } else if (fitting[module] > 1) {
+        verdict->chosen = 0;
+        ++ranking->by_launch;
+      }
+    }
+  }
+  free(fitting);
 #else
   (void)query, (void)ranking;
 #endif

@@ -30,7 +30,7 @@ help:  ## show this list
 	@echo 'PREFIX=$(PREFIX) JOBS=$(JOBS) FUZZ_SECONDS=$(FUZZ_SECONDS) SOAK_SECONDS=$(SOAK_SECONDS)'
 	@echo 'SETUP=$(SETUP) (no: use what is installed, install nothing)'
 
-setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL, NVIDIA's programs, a registry and variantlib into build/
+setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL, NVIDIA's programs, a registry, variantlib and ml_dtypes into build/
 	@scripts/setup.sh build test
 	@scripts/fetch.sh
 

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 parts=()
-for name in opencl-runtime cuda-tools registry variantlib; do
+for name in opencl-runtime cuda-tools registry variantlib ml-dtypes; do
   "scripts/$name.sh" "build/$name" &
   parts+=($!)
 done

@@ -20,6 +20,8 @@ mkdir -p "$work"
 KDL_BUILD=$build KDL_WHEEL_CPUS=host PYTHON=$python "$source/scripts/wheel.sh" "$work/dist"
 "$python" -m venv --system-site-packages "$work/venv"
 "$work/venv/bin/pip" install --quiet --no-index --no-deps "$work"/dist/*.whl
+# NumPy has no bfloat16 of its own.
+[ ! -d "$source/build/ml-dtypes" ] || cp -r "$source"/build/ml-dtypes/ml_dtypes* "$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')"
 cd "$work"
 "$work/venv/bin/kdl" --version
 for math in "$build"/lib*/kdl/math-*.bc "$build"/lib*/*/kdl/math-*.bc; do

@@ -142,7 +142,8 @@ function(kdl_add_test)
   endif()
   # Not the developer's own. LLVM's compilers in memory write for Linux's perf, at home if JITDUMPDIR does not say otherwise.
   list(PREPEND arg_ENVIRONMENT KDL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/tests/xdg
-       JITDUMPDIR=${CMAKE_BINARY_DIR}/tests/xdg PYTEST_DEBUG_TEMPROOT=${CMAKE_BINARY_DIR}/tests/xdg KDL_LD_TIMEOUT=300)
+       JITDUMPDIR=${CMAKE_BINARY_DIR}/tests/xdg PYTEST_DEBUG_TEMPROOT=${CMAKE_BINARY_DIR}/tests/xdg
+       PYTHONDONTWRITEBYTECODE=1 KDL_LD_TIMEOUT=300)
   set(name ${KDL_TEST_PREFIX}${arg_NAME})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} COMMAND_EXPAND_LISTS)
   kdl_component_of(${arg_NAME} component)

@@ -12,6 +12,7 @@ work=$build/demo
 targets=sm_75,sm_90,gfx90a,gfx942,gfx11-generic,spirv64,opencl-c,x86-64,x86-64-v2,x86-64-v3,x86-64-v4
 devices=(t4 h200 rtx5090 mi250 mi300x rx7900xtx pvc arc-b580 haswell zen4)
 PATH=$build/bin:$PATH
+export XDG_CACHE_HOME=$work/cache # of libkdl and PoCL: the demo leaves nothing at home
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
   bold=$'\e[1m' dim=$'\e[2m' green=$'\e[32m' plain=$'\e[0m'

@@ -13,6 +13,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 typedef struct {
   const peer_job *job;
@@ -49,6 +51,29 @@ static bool omp_peer_load(void *state) {
   return at->device >= 0 || fail("omp target: every region ran without a device");
 }
 
+/* LLVM's plugin for the host loads an image from a file in /tmp, and leaves it there: what this
+ * process has mapped of that name is its own. After the load, and in no phase that is measured. */
+static bool omp_peer_arguments(void *state) {
+  static const char name[] = "/tmp/tmpfile_";
+  static bool is_removed;
+  char line[4096];
+  (void)state;
+  if (is_removed)
+    return true;
+  is_removed = true;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps && fgets(line, sizeof line, maps)) {
+    char *path = strchr(line, '/');
+    if (!path || strncmp(path, name, sizeof name - 1) != 0)
+      continue;
+    path[strcspn(path, " \n")] = '\0'; /* "(deleted)" follows after the first of its mappings */
+    (void)unlink(path);
+  }
+  if (maps)
+    fclose(maps);
+  return true;
+}
+
 static bool omp_peer_no_op(void *state) {
   (void)state;
   return true;
@@ -69,7 +94,7 @@ static const peer omp_peer = {
     .open = omp_peer_open,
     .start = {{KDL_TRACE_PHASE_INIT, omp_peer_init}},
     .load = {{KDL_TRACE_PHASE_LOAD, omp_peer_load}},
-    .arguments = omp_peer_no_op,
+    .arguments = omp_peer_arguments,
     .launch = omp_peer_launch,
     .sync = omp_peer_no_op,
 };

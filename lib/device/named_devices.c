@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/device/named_devices.h"
 
+#include "lib/inspect/gpu_targets.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum kind {
@@ -106,19 +107,14 @@ bool kdl_named_device_same_target(const kdl_named_device *a, const kdl_named_dev
   return kinds[a->kind].backend == kinds[b->kind].backend && strcmp(a->arch, b->arch) == 0;
 }
 
-/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". */
 static void describe_cuda(kdl_device_spec *spec) {
-  static const struct {
-    unsigned from, shared_optin_k;
-  } limits[] = {{120, 99}, {90, 227}, {88, 99}, {87, 163}, {86, 99},
-                {80, 163}, {75, 64},  {70, 96}, {0, 48}};
-  unsigned capability = (unsigned)strtoul(spec->arch + strlen("sm_"), NULL, 10);
-  size_t i = 0;
-  while (capability < limits[i].from)
-    ++i;
-  spec->shared_optin = limits[i].shared_optin_k << 10;
-  spec->cooperative = capability >= 60;
-  spec->cluster = capability >= 90 ? 8 : 0;
+  kdl_nvptx_arch arch;
+  if (!kdl_nvptx_parse(kdl_text_of(spec->arch), &arch, NULL))
+    return;
+  const kdl_nvptx_processor *processor = kdl_nvptx_find(arch.major, arch.minor);
+  spec->shared_optin = processor ? kdl_nvptx_group_memory(processor) : spec->shared;
+  spec->cooperative = arch.major >= 6;
+  spec->cluster = arch.major >= 9 ? 8 : 0;
 }
 
 static kdl_device_spec opencl_route(const kdl_named_device *row, const kdl_device_spec *from) {

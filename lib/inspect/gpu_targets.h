@@ -70,6 +70,31 @@ void kdl_amdgcn_min_range(const kdl_amdgcn_processor *processor, uint32_t *out_l
 /* ------------------------------------------------------------------------------------------ */
 /* NVIDIA's architectures and PTX versions                                                      */
 
+typedef enum kdl_nvptx_part {
+  KDL_NVPTX_DESKTOP,
+  KDL_NVPTX_ARM,   /* a desktop part on a board with an Arm CPU */
+  KDL_NVPTX_TEGRA, /* runs only cubins that were built for it */
+} kdl_nvptx_part;
+
+/* A row of lib/inspect/nvptx.def, which has the meaning of each. */
+typedef struct kdl_nvptx_processor {
+  uint16_t number; /* 90 for sm_90 */
+  uint16_t shared; /* KiB of a multiprocessor, as all limits */
+  uint8_t ptx, ptx_a, ptx_f, tile_ir;
+  uint8_t part;
+  uint8_t warps, groups, partitions; /* 0: not known */
+} kdl_nvptx_processor;
+
+/* All, in order; NULL after the last. Renamed ones have their current number only. */
+const kdl_nvptx_processor *kdl_nvptx_at(size_t index);
+
+/* The one of that compute capability, or NULL. */
+const kdl_nvptx_processor *kdl_nvptx_find(uint8_t major, uint8_t minor);
+
+/* The bytes of shared memory that a group may ask for (CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability"). */
+uint32_t kdl_nvptx_group_memory(const kdl_nvptx_processor *processor);
+
 typedef struct kdl_nvptx_arch {
   uint16_t number; /* as written: 90 for sm_90a */
   uint8_t major;   /* the compute capability: sm_101 is 11.0, see the table of renamed parts */
@@ -87,9 +112,6 @@ bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_mino
 /* Whether a cubin for that arch may match the device's major version; true for an unknown arch. */
 bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch);
 
-/* Whether the part runs only cubins that were built for it. */
-bool kdl_nvptx_is_tegra(unsigned major, unsigned minor);
-
 /* The CUDA version from which a Tegra part's driver also takes cubins of desktop parts, or 0.
  * `capability` is 0x0807 for 8.7. */
 uint32_t kdl_nvptx_desktop_driver(uint32_t capability);
@@ -97,10 +119,6 @@ uint32_t kdl_nvptx_desktop_driver(uint32_t capability);
 /* The first PTX ISA version that supports the target; 0 where it is unknown. Versions are
  * KDL_VERSION_OF of lib/inspect/targets.h. */
 uint32_t kdl_nvptx_first_ptx(const kdl_nvptx_arch *arch);
-
-/* The numbers of all parts with the suffix 'a', 'f' or none (0); 0 after the last. For tests and
- * listings. Renamed parts have their current number only. */
-uint16_t kdl_nvptx_number_at(char suffix, size_t index);
 
 /* The newest PTX ISA version that a driver of that CUDA version supports. Versions after the
  * table's last row support at least that row's. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a library requires of the machine: the runtimes that it is linked against (DT_NEEDED) or has
  * linked in (CUDA's), whether a device's driver is new enough for them, and the CPU. */
+#include "lib/inspect/gpu_targets.h"
 #include "pack/check/check.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
@@ -272,16 +273,16 @@ const char *check_runtime_compat_name(check_runtime_compat fit) {
 }
 
 bool check_is_for_other_host(const check_library *library, kdl_device *device) {
-  /* Jetson, GB10, and boards whose GPU is also sold for other hosts. */
-  static const char *const archs[] = {"sm_53",  "sm_62",  "sm_72", "sm_87",
-                                      "sm_101", "sm_110", "sm_121"};
+  /* Of which the GPU alone is also sold for other hosts. */
   static const char *const boards[] = {"GH200", "GB200", "GB300"};
   kdl_device_info info = {.size = sizeof info};
-  bool found = false;
+  kdl_nvptx_arch arch;
+  const kdl_nvptx_processor *processor = NULL;
   if (!library->is_x86_64 || kdl_device_get(device, &info) != KDL_OK)
     return false;
-  for (size_t i = 0; i < sizeof archs / sizeof *archs; ++i)
-    found |= strcmp(info.arch, archs[i]) == 0;
+  if (kdl_nvptx_parse(kdl_text_of(info.arch), &arch, NULL))
+    processor = kdl_nvptx_find(arch.major, arch.minor);
+  bool found = processor && processor->part != KDL_NVPTX_DESKTOP;
   for (size_t i = 0; i < sizeof boards / sizeof *boards; ++i)
     found |= strstr(info.name, boards[i]) != NULL;
   return found;

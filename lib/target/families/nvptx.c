@@ -12,60 +12,40 @@
 #define CC(major, minor) ((uint32_t)(major) << 8 | (uint32_t)(minor))
 #define PTX(major, minor) KDL_VERSION_OF(major, minor)
 
-/* CUDA 13 calls sm_101 sm_110 (PTX ISA 9.0, release notes): the same part under another number. */
-static const struct {
-  uint16_t old_number, new_number;
-} renamed[] = {{101, 110}};
+/* A version as lib/inspect/nvptx.def has it: 78 is 7.8. */
+#define VERSION(number) KDL_VERSION_OF((number) / 10u, (number) % 10u)
 
-/* "Binary compatibility is supported only for the desktop. It is not supported for Tegra. Also, the
- * binary compatibility between desktop and Tegra is not supported." (CUDA C++ Programming Guide) */
-static const uint16_t tegra[] = {
-    CC(3, 2),  /* K1 */
-    CC(5, 3),  /* X1, Nano */
-    CC(6, 2),  /* X2 */
-    CC(7, 2),  /* Xavier */
-    CC(8, 7),  /* Orin */
-    CC(11, 0), /* Thor */
+static const kdl_nvptx_processor processors[] = {
+#define KDL_NVPTX(number, plain, a, f, tile_ir, part, warps, groups, shared, partitions, offered)  \
+  {number, shared, plain, a, f, tile_ir, KDL_NVPTX_##part, warps, groups, partitions},
+#include "lib/inspect/nvptx.def"
 };
 
-/* Since CUDA 13.2 Orin's driver takes the binaries of Arm servers: PyTorch's compatibility table
- * (torch/cuda/__init__.py, pytorch/pytorch#186285). */
-static const uint16_t orin = CC(8, 7);
-static const uint32_t orin_is_desktop = KDL_VERSION_OF(13, 2);
+/* By number, the index in that table plus 1; 0 where there is no row. */
+enum {
+#define KDL_NVPTX(number, ...) index_##number,
+#include "lib/inspect/nvptx.def"
+};
+static const uint8_t index_after[] = {
+#define KDL_NVPTX(number, ...) [number] = index_##number + 1,
+#include "lib/inspect/nvptx.def"
+};
 
-/* The first PTX ISA version with the plain target, with 'a' and with 'f' (PTX ISA, ".target";
- * LLVM, NVPTX.td). */
 static const struct {
-  uint16_t number;
-  uint32_t plain, a, f;
-} targets[] = {
-    {20, PTX(2, 0), 0, 0},
-    {21, PTX(2, 0), 0, 0},
-    {30, PTX(3, 0), 0, 0},
-    {32, PTX(4, 0), 0, 0},
-    {35, PTX(3, 1), 0, 0},
-    {37, PTX(4, 1), 0, 0},
-    {50, PTX(4, 0), 0, 0},
-    {52, PTX(4, 1), 0, 0},
-    {53, PTX(4, 2), 0, 0},
-    {60, PTX(5, 0), 0, 0},
-    {61, PTX(5, 0), 0, 0},
-    {62, PTX(5, 0), 0, 0},
-    {70, PTX(6, 0), 0, 0},
-    {72, PTX(6, 1), 0, 0},
-    {75, PTX(6, 3), 0, 0},
-    {80, PTX(7, 0), 0, 0},
-    {86, PTX(7, 1), 0, 0},
-    {87, PTX(7, 4), 0, 0},
-    {88, PTX(9, 0), 0, 0},
-    {89, PTX(7, 8), 0, 0},
-    {90, PTX(7, 8), PTX(8, 0), 0},
-    {100, PTX(8, 6), PTX(8, 6), PTX(8, 8)},
-    {101, PTX(8, 6), PTX(8, 6), PTX(8, 8)},
-    {103, PTX(8, 8), PTX(8, 8), PTX(8, 8)},
-    {110, PTX(9, 0), PTX(9, 0), PTX(9, 0)},
-    {120, PTX(8, 7), PTX(8, 7), PTX(8, 8)},
-    {121, PTX(8, 8), PTX(8, 8), PTX(8, 8)},
+  uint16_t old_number, new_number;
+  uint8_t ptx, ptx_a, ptx_f;
+} renamed[] = {
+#define KDL_NVPTX_RENAMED(old_number, new_number, plain, a, f)                                     \
+  {old_number, new_number, plain, a, f},
+#include "lib/inspect/nvptx.def"
+};
+
+static const struct {
+  uint16_t capability;
+  uint32_t since; /* the version of CUDA */
+} takes_desktop[] = {
+#define KDL_NVPTX_TAKES_DESKTOP(number, since) {CC((number) / 10, (number) % 10), VERSION(since)},
+#include "lib/inspect/nvptx.def"
 };
 
 /* The PTX ISA version a CUDA release introduced (PTX ISA, "Release Notes"). */
@@ -119,21 +99,17 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static bool is_renamed(uint16_t number) {
-  for (size_t i = 0; i < COUNT(renamed); ++i) {
-    if (number == renamed[i].old_number)
-      return true;
-  }
-  return false;
+const kdl_nvptx_processor *kdl_nvptx_at(size_t index) {
+  return index < COUNT(processors) ? &processors[index] : NULL;
 }
 
-uint16_t kdl_nvptx_number_at(char suffix, size_t index) {
-  for (size_t i = 0; i < COUNT(targets); ++i) {
-    uint32_t first = suffix == 'a' ? targets[i].a : suffix == 'f' ? targets[i].f : targets[i].plain;
-    if (first && !is_renamed(targets[i].number) && index-- == 0)
-      return targets[i].number;
-  }
-  return 0;
+static const kdl_nvptx_processor *find_number(uint32_t number) {
+  return number < COUNT(index_after) && index_after[number] ? &processors[index_after[number] - 1]
+                                                            : NULL;
+}
+
+const kdl_nvptx_processor *kdl_nvptx_find(uint8_t major, uint8_t minor) {
+  return minor < 10 ? find_number(major * UINT32_C(10) + minor) : NULL;
 }
 
 bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_minor) {
@@ -148,16 +124,18 @@ bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_mino
   return true;
 }
 
-bool kdl_nvptx_is_tegra(unsigned major, unsigned minor) {
-  for (size_t i = 0; i < COUNT(tegra); ++i) {
-    if (tegra[i] == CC(major, minor))
-      return true;
-  }
-  return false;
+/* All of a multiprocessor's, less 1 KiB from 8.0 on; before 7.0, 48 KiB. */
+uint32_t kdl_nvptx_group_memory(const kdl_nvptx_processor *processor) {
+  uint32_t most = processor->number >= 80 ? processor->shared - 1u : processor->shared;
+  return (processor->number < 70 || !processor->shared ? 48 : most) << 10;
 }
 
 uint32_t kdl_nvptx_desktop_driver(uint32_t capability) {
-  return capability == orin ? orin_is_desktop : 0;
+  for (size_t i = 0; i < COUNT(takes_desktop); ++i) {
+    if (takes_desktop[i].capability == capability)
+      return takes_desktop[i].since;
+  }
+  return 0;
 }
 
 bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error *out_error) {
@@ -182,17 +160,23 @@ bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error 
   if (at != text.length)
     return kdl_parse_fail(out_error, at, grammar);
   arch.number = (uint16_t)number;
-  arch.is_tegra = kdl_nvptx_is_tegra(arch.major, arch.minor);
+  const kdl_nvptx_processor *processor = kdl_nvptx_find(arch.major, arch.minor);
+  arch.is_tegra = processor && processor->part == KDL_NVPTX_TEGRA;
   *out_arch = arch;
   return true;
 }
 
+static uint32_t select_ptx(char suffix, uint8_t plain, uint8_t a, uint8_t f) {
+  return VERSION(suffix == 'a' ? a : suffix == 'f' ? f : plain);
+}
+
 uint32_t kdl_nvptx_first_ptx(const kdl_nvptx_arch *arch) {
-  for (size_t i = 0; i < COUNT(targets); ++i) {
-    if (targets[i].number == arch->number)
-      return arch->suffix == 'a'   ? targets[i].a
-             : arch->suffix == 'f' ? targets[i].f
-                                   : targets[i].plain;
+  const kdl_nvptx_processor *found = find_number(arch->number);
+  if (found)
+    return select_ptx(arch->suffix, found->ptx, found->ptx_a, found->ptx_f);
+  for (size_t i = 0; i < COUNT(renamed); ++i) {
+    if (renamed[i].old_number == arch->number)
+      return select_ptx(arch->suffix, renamed[i].ptx, renamed[i].ptx_a, renamed[i].ptx_f);
   }
   return 0;
 }
@@ -230,14 +214,14 @@ static unsigned ptx_bit(uint32_t ptx) {
   return bit + (minor < count ? minor : count - 1);
 }
 
-/* The first driver that compiles Tile IR for a major compute capability (Tile IR, "Release Notes":
- * 13.1 for 10.x, 11.x and 12.x, 13.2 for 8.x, 13.3 for 9.0); 0 where none does. */
 uint32_t kdl_nvptx_tile_ir_driver(uint32_t capability) {
-  uint32_t major = capability >> 8;
-  return major >= 10  ? KDL_VERSION_OF(13, 1)
-         : major == 9 ? KDL_VERSION_OF(13, 3)
-         : major == 8 ? KDL_VERSION_OF(13, 2)
-                      : 0;
+  uint32_t number = (capability >> 8) * 10 + (capability & 0xff);
+  const kdl_nvptx_processor *found = find_number(number);
+  for (size_t i = COUNT(processors); !found && i-- > 0;) {
+    if (processors[i].number < number)
+      found = &processors[i];
+  }
+  return found ? VERSION(found->tile_ir) : 0;
 }
 
 /* One bit per minor version of 13 from 13.1 on, and the last for all later versions. */

@@ -2,9 +2,8 @@
 /*
  * How many groups of a kernel a compute unit runs at a time, by the limits of architectures.
  *
- * NVIDIA: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; the rules
- * of allocation are those of cuda_occupancy.h. AMD: LLVM, AMDGPUBaseInfo.cpp (IsaInfo), whose
- * numbers "Occupancy" in the compiler's assembly are.
+ * NVIDIA: the rules of allocation are those of cuda_occupancy.h. AMD: LLVM, AMDGPUBaseInfo.cpp
+ * (IsaInfo), whose numbers "Occupancy" in the compiler's assembly are.
  */
 #include "lib/inspect/resources.h"
 
@@ -31,36 +30,21 @@ static void apply_limit(kdl_occupancy *occupancy, uint64_t limit, kdl_occupancy_
 /* ------------------------------------------------------------------------------------------ */
 /* NVIDIA                                                                                       */
 
-static const struct {
-  uint8_t major, minor;
-  uint8_t warps, groups; /* of a multiprocessor */
-  uint16_t shared;       /* KiB of a multiprocessor */
-  uint8_t partitions;    /* that share its registers */
-} multiprocessors[] = {
-    {5, 0, 64, 32, 64, 4},   {5, 2, 64, 32, 96, 4},   {5, 3, 64, 32, 64, 4},
-    {6, 0, 64, 32, 64, 2},   {6, 1, 64, 32, 96, 4},   {6, 2, 64, 32, 64, 4},
-    {7, 0, 64, 32, 96, 4},   {7, 2, 64, 32, 96, 4},   {7, 5, 32, 16, 64, 4},
-    {8, 0, 64, 32, 164, 4},  {8, 6, 48, 16, 100, 4},  {8, 7, 48, 16, 164, 4},
-    {8, 9, 48, 24, 100, 4},  {9, 0, 64, 32, 228, 4},  {10, 0, 64, 32, 228, 4},
-    {10, 3, 64, 32, 228, 4}, {11, 0, 48, 24, 228, 4}, {12, 0, 48, 24, 100, 4},
-    {12, 1, 48, 24, 100, 4},
-};
-
 enum {
   nvidia_registers = 65536, /* of a multiprocessor, and of a group */
   nvidia_register_unit = 256,
   nvidia_warp = 32,
 };
 
-static void limit_nvidia(size_t row, const kdl_kernel_resources *uses, uint32_t block,
-                         uint32_t shared, kdl_occupancy *out) {
-  bool is_recent = multiprocessors[row].major >= 8;
+static void limit_nvidia(const kdl_nvptx_processor *processor, const kdl_kernel_resources *uses,
+                         uint32_t block, uint32_t shared, kdl_occupancy *out) {
+  bool is_recent = processor->number >= 80;
   uint32_t warps = (block + nvidia_warp - 1) / nvidia_warp;
-  uint32_t partitions = multiprocessors[row].partitions;
-  *out = (kdl_occupancy){.groups = multiprocessors[row].groups,
-                         .most_subgroups = multiprocessors[row].warps,
+  uint32_t partitions = processor->partitions;
+  *out = (kdl_occupancy){.groups = processor->groups,
+                         .most_subgroups = processor->warps,
                          .limit = KDL_LIMIT_BY_GROUPS};
-  apply_limit(out, multiprocessors[row].warps / warps, KDL_LIMIT_BY_SUBGROUPS);
+  apply_limit(out, processor->warps / warps, KDL_LIMIT_BY_SUBGROUPS);
   uint32_t of_warp = round_up(uses->vector_registers * nvidia_warp, nvidia_register_unit);
   if (of_warp) {
     uint32_t most = nvidia_registers / partitions / of_warp * partitions;
@@ -69,23 +53,20 @@ static void limit_nvidia(size_t row, const kdl_kernel_resources *uses, uint32_t 
   }
   /* The system has 1 KiB of each group from 8.0 on. Cubins from 9.0 on that use group memory have
    * it in their size. */
-  uint32_t reserved = !is_recent || (multiprocessors[row].major >= 9 && shared) ? 0 : 1024;
+  uint32_t reserved = !is_recent || (processor->number >= 90 && shared) ? 0 : 1024;
   uint32_t of_group = round_up(shared + reserved, is_recent ? 128 : 256);
   if (of_group)
-    apply_limit(out, multiprocessors[row].shared * UINT32_C(1024) / of_group, KDL_LIMIT_BY_SHARED);
+    apply_limit(out, processor->shared * UINT32_C(1024) / of_group, KDL_LIMIT_BY_SHARED);
   out->subgroups = out->groups * warps;
 }
 
-static bool find_nvidia(kdl_string arch, size_t *out_row) {
+/* NULL where the limits are not known. */
+static const kdl_nvptx_processor *find_nvidia(kdl_string arch) {
   kdl_nvptx_arch parsed;
   if (!kdl_nvptx_parse(arch, &parsed, NULL))
-    return false;
-  for (size_t i = 0; i < COUNT(multiprocessors); ++i) {
-    *out_row = i;
-    if (multiprocessors[i].major == parsed.major && multiprocessors[i].minor == parsed.minor)
-      return true;
-  }
-  return false;
+    return NULL;
+  const kdl_nvptx_processor *found = kdl_nvptx_find(parsed.major, parsed.minor);
+  return found && found->warps ? found : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -170,8 +151,9 @@ bool kdl_occupancy_of(kdl_string arch, const kdl_kernel_resources *uses, uint32_
   if (uses->vector_registers > most_registers || block == 0 || block > largest_block)
     return false;
   uint32_t bounded = shared < 1 << 30 ? (uint32_t)shared : 1 << 30;
-  if (find_nvidia(arch, &row))
-    limit_nvidia(row, uses, block, bounded, out_occupancy);
+  const kdl_nvptx_processor *nvidia = find_nvidia(arch);
+  if (nvidia)
+    limit_nvidia(nvidia, uses, block, bounded, out_occupancy);
   else if (find_amd(arch, &row))
     limit_amd(row, uses, block, bounded, out_occupancy);
   else

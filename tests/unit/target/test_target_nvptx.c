@@ -69,49 +69,47 @@ static void bad_names(void **state) {
   }
 }
 
-/* CUDA C++ Programming Guide; the parts of the Tegra and Jetson line. */
-static void tegra_parts(void **state) {
+/* docs.architectures compares what follows from each row. */
+static void rows_are_found(void **state) {
   (void)state;
-  static const unsigned tegra[] = {32, 53, 62, 72, 87, 101, 110};
-  static const unsigned desktop[] = {20, 30, 35, 50, 52,  60,  61,  70, 75,
-                                     80, 86, 89, 90, 100, 103, 120, 121};
-  uint8_t major;
-  uint8_t minor;
-  for (size_t i = 0; i < sizeof tegra / sizeof *tegra; ++i) {
-    assert_true(kdl_nvptx_capability(tegra[i], &major, &minor));
-    assert_true(kdl_nvptx_is_tegra(major, minor));
+  const kdl_nvptx_processor *row;
+  uint16_t before = 0;
+  for (size_t i = 0; (row = kdl_nvptx_at(i)); before = row->number, ++i) {
+    uint8_t major;
+    uint8_t minor;
+    assert_true(row->number > before && row->ptx);
+    assert_true(kdl_nvptx_capability(row->number, &major, &minor));
+    assert_ptr_equal(kdl_nvptx_find(major, minor), row);
   }
-  for (size_t i = 0; i < sizeof desktop / sizeof *desktop; ++i) {
-    assert_true(kdl_nvptx_capability(desktop[i], &major, &minor));
-    assert_false(kdl_nvptx_is_tegra(major, minor));
-  }
+  assert_null(kdl_nvptx_find(9, 1));
+  assert_null(kdl_nvptx_find(9, 10));
+  assert_null(kdl_nvptx_find(255, 9));
 }
 
-/* PTX ISA, "Directives: .target", and LLVM's NVPTX.td. */
-static void first_ptx_of_each_target(void **state) {
+static void first_ptx_of_targets_without_a_row(void **state) {
   (void)state;
   static const struct {
     const char *arch;
     uint32_t ptx;
-  } rows[] = {
-      {"sm_20", V(2, 0)},   {"sm_21", V(2, 0)},   {"sm_30", V(3, 0)},   {"sm_32", V(4, 0)},
-      {"sm_35", V(3, 1)},   {"sm_37", V(4, 1)},   {"sm_50", V(4, 0)},   {"sm_52", V(4, 1)},
-      {"sm_53", V(4, 2)},   {"sm_60", V(5, 0)},   {"sm_61", V(5, 0)},   {"sm_62", V(5, 0)},
-      {"sm_70", V(6, 0)},   {"sm_72", V(6, 1)},   {"sm_75", V(6, 3)},   {"sm_80", V(7, 0)},
-      {"sm_86", V(7, 1)},   {"sm_87", V(7, 4)},   {"sm_88", V(9, 0)},   {"sm_89", V(7, 8)},
-      {"sm_90", V(7, 8)},   {"sm_90a", V(8, 0)},  {"sm_100", V(8, 6)},  {"sm_100a", V(8, 6)},
-      {"sm_100f", V(8, 8)}, {"sm_101", V(8, 6)},  {"sm_101a", V(8, 6)}, {"sm_101f", V(8, 8)},
-      {"sm_103", V(8, 8)},  {"sm_103a", V(8, 8)}, {"sm_103f", V(8, 8)}, {"sm_110", V(9, 0)},
-      {"sm_110a", V(9, 0)}, {"sm_110f", V(9, 0)}, {"sm_120", V(8, 7)},  {"sm_120a", V(8, 7)},
-      {"sm_120f", V(8, 8)}, {"sm_121", V(8, 8)},  {"sm_121a", V(8, 8)}, {"sm_121f", V(8, 8)},
-      {"sm_130", 0},
-  };
+  } rows[] = {{"sm_101", V(8, 6)},
+              {"sm_101a", V(8, 6)},
+              {"sm_101f", V(8, 8)},
+              {"sm_91", 0},
+              {"sm_2559", 0}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_nvptx_arch arch;
     assert_true(kdl_nvptx_parse(kdl_text_of(rows[i].arch), &arch, NULL));
     if (kdl_nvptx_first_ptx(&arch) != rows[i].ptx)
       fail_msg("%s: found 0x%x", rows[i].arch, kdl_nvptx_first_ptx(&arch));
   }
+}
+
+static void tile_ir_of_unknown_parts_is_that_of_the_row_before(void **state) {
+  (void)state;
+  assert_int_equal(kdl_nvptx_tile_ir_driver(0x0100), 0);
+  assert_int_equal(kdl_nvptx_tile_ir_driver(0x0901), V(13, 3));
+  assert_int_equal(kdl_nvptx_tile_ir_driver(0x0a07), V(13, 1));
+  assert_int_not_equal(kdl_nvptx_tile_ir_driver(0xff09), 0);
 }
 
 /* PTX ISA, "Release Notes". */
@@ -309,8 +307,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names),
       cmocka_unit_test(bad_names),
-      cmocka_unit_test(tegra_parts),
-      cmocka_unit_test(first_ptx_of_each_target),
+      cmocka_unit_test(rows_are_found),
+      cmocka_unit_test(first_ptx_of_targets_without_a_row),
+      cmocka_unit_test(tile_ir_of_unknown_parts_is_that_of_the_row_before),
       cmocka_unit_test(ptx_of_each_cuda_release),
       cmocka_unit_test(every_ptx_version_is_told_apart),
       cmocka_unit_test(tokens),

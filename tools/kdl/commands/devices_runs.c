@@ -46,21 +46,23 @@ static void known_list_add(known_list *list, kdl_image_kind kind, const char *tr
   item->version = kind == KDL_IMAGE_SPIRV ? version : 0;
 }
 
+static void add_nvidia_names(known_list *list, unsigned number, const char *suffix, unsigned ptx) {
+  char arch[16];
+  if (!ptx)
+    return;
+  snprintf(arch, sizeof arch, "sm_%u%s", number, suffix);
+  known_list_add(list, KDL_IMAGE_CUBIN, "nvptx64-nvidia-cuda", arch, 0);
+  snprintf(arch, sizeof arch, "compute_%u%s", number, suffix);
+  known_list_add(list, KDL_IMAGE_PTX, "nvptx64-nvidia-cuda", arch,
+                 KDL_VERSION_OF(ptx / 10, ptx % 10));
+}
+
 static void add_nvidia(known_list *list) {
-  static const char suffixes[] = {'a', 'f', 0};
-  for (size_t s = 0; s < sizeof suffixes; ++s) {
-    uint16_t number;
-    for (size_t i = 0; (number = kdl_nvptx_number_at(suffixes[s], i)); ++i) {
-      char arch[16];
-      const char suffix[2] = {suffixes[s]};
-      snprintf(arch, sizeof arch, "sm_%u%s", number, suffix);
-      known_list_add(list, KDL_IMAGE_CUBIN, "nvptx64-nvidia-cuda", arch, 0);
-      snprintf(arch, sizeof arch, "compute_%u%s", number, suffix);
-      kdl_nvptx_arch parsed;
-      kdl_nvptx_parse(kdl_text_of(arch), &parsed, NULL);
-      known_list_add(list, KDL_IMAGE_PTX, "nvptx64-nvidia-cuda", arch,
-                     kdl_nvptx_first_ptx(&parsed));
-    }
+  const kdl_nvptx_processor *processor;
+  for (size_t i = 0; (processor = kdl_nvptx_at(i)); ++i) {
+    add_nvidia_names(list, processor->number, "a", processor->ptx_a);
+    add_nvidia_names(list, processor->number, "f", processor->ptx_f);
+    add_nvidia_names(list, processor->number, "", processor->ptx);
   }
 }
 

@@ -22,8 +22,8 @@ using namespace mlir::kdl;
 
 namespace {
 
-/// The PTX ISA version that introduced an architecture: PTX ISA manual, "Release History". A later
-/// version would prevent older drivers from loading PTX that does not need it.
+/// The PTX ISA version that introduced an architecture. A later version would prevent older drivers
+/// from loading PTX that does not need it.
 struct LeastPTX {
   unsigned chip;
   unsigned plain;       // sm_90
@@ -31,27 +31,28 @@ struct LeastPTX {
   unsigned family;      // sm_100f; 0: none
 };
 constexpr LeastPTX leastPTX[] = {
-    {70, 60, 0, 0},    {72, 61, 0, 0},    {75, 63, 0, 0},    {80, 70, 0, 0},    {86, 71, 0, 0},
-    {87, 74, 0, 0},    {88, 90, 0, 0},    {89, 78, 0, 0},    {90, 78, 80, 0},   {100, 86, 86, 88},
-    {101, 86, 86, 88}, {103, 88, 88, 88}, {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88},
+#define KDL_NVPTX(number, plain, a, f, ...) {number, plain, a, f},
+#define KDL_NVPTX_RENAMED(number, current, plain, a, f) {number, plain, a, f},
+#include "lib/inspect/nvptx.def"
 };
-constexpr unsigned oldestPTX = 60;
+/// No target is made for earlier ones.
+constexpr unsigned oldestChip = 50, oldestPTX = 60;
 
 /// 0 if the name is not an architecture.
 unsigned findLeastPTX(StringRef chip) {
   StringRef digits = chip.drop_front(StringRef("sm_").size());
   char suffix = digits.empty() || llvm::isDigit(digits.back()) ? '\0' : digits.back();
   unsigned number;
-  if (digits.drop_back(suffix != '\0').getAsInteger(10, number) || number < 50)
+  if (digits.drop_back(suffix != '\0').getAsInteger(10, number) || number < oldestChip)
     return 0;
-  if (number < leastPTX[0].chip)
-    return suffix ? 0 : oldestPTX;
   for (const LeastPTX &row : leastPTX) {
-    if (row.chip == number)
-      return suffix == '\0'  ? row.plain
-             : suffix == 'a' ? row.accelerated
-             : suffix == 'f' ? row.family
-                             : 0;
+    if (row.chip != number)
+      continue;
+    unsigned least = suffix == '\0'  ? row.plain
+                     : suffix == 'a' ? row.accelerated
+                     : suffix == 'f' ? row.family
+                                     : 0;
+    return least ? std::max(least, oldestPTX) : 0;
   }
   return 0;
 }

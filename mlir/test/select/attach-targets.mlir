@@ -37,6 +37,8 @@ gpu.module @some [#rocdl.target<O = 3, chip = "gfx942">] {}
 // RUN:   | FileCheck %s --check-prefix=NAME -DNAME=h100 -DWHY=
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_91})' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_91 '-DWHY= of the unknown processor "sm_91"'
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_55})' 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_55 '-DWHY= of the unknown processor "sm_55"'
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_80a})' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NAME -DNAME=sm_80a '-DWHY= of the unknown processor "sm_80a"'
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_90:84})' 2>&1 \

@@ -70,7 +70,7 @@ format:  ## let clang-format write the layout
 docs:  ## the documentation as web pages, in build/site; takes MkDocs Material from the Python index into build/site-venv
 	@scripts/site.py
 
-cli-docs:  ## write the lists of commands and options into docs/cli.md, from the table of commands
+cli-docs:  ## write the lists of commands into docs/cli.md and the table of architectures into docs/targets.md
 	@$(call compile,default,cli-docs)
 
 poster:  ## a poster (A0), slides, an abstract and answers to questions, with their numbers from bench/results, in build/poster

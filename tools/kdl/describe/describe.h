@@ -17,4 +17,14 @@ void describe_bash_values(void);
 void describe_zsh_commands(void);
 void describe_zsh_options(void);
 
+/* The table of NVIDIA's architectures, in Markdown. */
+void describe_nvidia(void);
+
+/* The names that completions offer, of the last column of lib/inspect/nvptx.def. */
+#define DESCRIBE_OFFER_NONE(number, after)
+#define DESCRIBE_OFFER_SM(number, after) "sm_" #number after
+#define DESCRIBE_OFFER_SM_PTX(number, after) "sm_" #number after "compute_" #number after
+#define DESCRIBE_OFFER_SM_A_PTX(number, after)                                                     \
+  "sm_" #number after "sm_" #number "a" after "compute_" #number after
+
 #endif

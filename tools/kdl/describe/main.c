@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * kdl-describe TEMPLATE OUT: copies a text and fills in parts that are generated from the table of
- * commands. A line `@PART@` or `@PART COMMAND@` is replaced by that part. In Markdown the part is
- * between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@ -->`, which stay, so that OUT can be
- * the page itself.
+ * commands or of architectures. A line `@PART@` or `@PART COMMAND@` is replaced by that part. In
+ * Markdown the part is between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@ -->`, which
+ * stay, so that OUT can be the page itself.
  */
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -53,12 +53,19 @@ static const struct {
   const char *name;
   void (*print)(void);
 } parts[] = {
-    {"command names", print_command_names},      {"device names", print_named_devices},
-    {"command table", print_command_table},      {"exit codes", print_exit_table},
-    {"man synopsis", describe_man_synopsis},     {"man commands", describe_man_commands},
-    {"man exit codes", describe_man_exit_codes}, {"bash options", describe_bash_options},
-    {"bash actions", describe_bash_actions},     {"bash values", describe_bash_values},
-    {"zsh commands", describe_zsh_commands},     {"zsh options", describe_zsh_options},
+    {"command names", print_command_names},
+    {"device names", print_named_devices},
+    {"command table", print_command_table},
+    {"exit codes", print_exit_table},
+    {"man synopsis", describe_man_synopsis},
+    {"man commands", describe_man_commands},
+    {"man exit codes", describe_man_exit_codes},
+    {"bash options", describe_bash_options},
+    {"bash actions", describe_bash_actions},
+    {"bash values", describe_bash_values},
+    {"zsh commands", describe_zsh_commands},
+    {"zsh options", describe_zsh_options},
+    {"nvidia", describe_nvidia},
 };
 
 static kdl_status print_part(const char *name) {

@@ -36,8 +36,10 @@ static const struct {
     {"LANG", "c|c++|cl|cuda|hip"},
     {"LEVEL", "0|1|2|3|s|z|g|fast"},
     {"T,T",
-     "sm_75|sm_80|sm_86|sm_89|sm_90|sm_90a|sm_100|sm_120|compute_75|compute_80|compute_90|gfx90a|"
-     "gfx942|gfx950|gfx1030|gfx1100|gfx1200|gfx9-4-generic|gfx10-3-generic|gfx11-generic|"
+#define KDL_NVPTX(number, plain, a, f, tile_ir, part, warps, groups, shared, partitions, offered)  \
+  DESCRIBE_OFFER_##offered(number, "|")
+#include "lib/inspect/nvptx.def"
+     "gfx90a|gfx942|gfx950|gfx1030|gfx1100|gfx1200|gfx9-4-generic|gfx10-3-generic|gfx11-generic|"
      "gfx12-generic|spirv64|opencl-c|x86-64-v2|x86-64-v3|x86-64-v4|armv8-a,..."},
     {"PEER,...", "driver|driver-library|liboffload|cudart|mlir|opencl|plain|omp|onednn|openblas|"
                  "pocl|intel|openmp|"

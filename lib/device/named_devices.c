@@ -2,6 +2,7 @@
 #include "lib/device/named_devices.h"
 
 #include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/resources.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +118,15 @@ static void describe_cuda(kdl_device_spec *spec) {
   spec->cluster = arch.major >= 9 ? 8 : 0;
 }
 
+static void describe_hip(kdl_device_spec *spec) {
+  kdl_amdgcn_id id;
+  const kdl_amdgcn_simd *simd = NULL;
+  if (kdl_amdgcn_parse(kdl_text_of(spec->arch), &id, NULL))
+    simd = kdl_amdgcn_simd_of(id.processor);
+  if (simd)
+    spec->shared = simd->shared * UINT64_C(1024);
+}
+
 static kdl_device_spec opencl_route(const kdl_named_device *row, const kdl_device_spec *from) {
   kdl_device_spec spec = {
       .backend = KDL_BACKEND_OPENCL,
@@ -156,8 +166,8 @@ void kdl_named_device_describe(const kdl_named_device *row, kdl_device_routes *o
   snprintf(spec->name, sizeof spec->name, "%s", row->product);
   if (spec->backend == KDL_BACKEND_CUDA)
     describe_cuda(spec);
-  if (row->kind == CDNA && strncmp(row->arch, "gfx950", 6) == 0)
-    spec->shared = 160 << 10;
+  if (spec->backend == KDL_BACKEND_HIP)
+    describe_hip(spec);
   out_routes->count = 1;
   if (kinds[row->kind].opencl)
     out_routes->specs[out_routes->count++] = opencl_route(row, spec);

@@ -20,11 +20,26 @@ typedef struct kdl_amdgcn_processor {
   uint8_t generation; /* 2 for cdna2; 0 where the line has none */
   uint8_t generic;    /* index of the generic processor that it belongs to, or is */
   uint8_t generic_version; /* the first version of it that covers this processor */
+  uint8_t simd;            /* of kdl_amdgcn_simd_of */
   uint64_t tokens;
 } kdl_amdgcn_processor;
 
 /* NULL where there is none of that name. */
 const kdl_amdgcn_processor *kdl_amdgcn_find(kdl_string name);
+
+/* What limits how many subgroups run at a time (lib/inspect/amdgcn.def). */
+typedef struct kdl_amdgcn_simd {
+  uint8_t subgroups;
+  uint8_t count; /* of a compute unit */
+  uint16_t registers;
+  uint8_t unit;
+  uint8_t shared; /* KiB of a compute unit */
+  bool has_accumulators;
+  bool limits_scalars;
+} kdl_amdgcn_simd;
+
+/* NULL where the limits are not known, as for generic processors. */
+const kdl_amdgcn_simd *kdl_amdgcn_simd_of(const kdl_amdgcn_processor *processor);
 
 /* All processors, generic ones last; NULL after the last. For tests and listings. */
 const kdl_amdgcn_processor *kdl_amdgcn_at(size_t index);
@@ -90,10 +105,6 @@ const kdl_nvptx_processor *kdl_nvptx_at(size_t index);
 
 /* The one of that compute capability, or NULL. */
 const kdl_nvptx_processor *kdl_nvptx_find(uint8_t major, uint8_t minor);
-
-/* The bytes of shared memory that a group may ask for (CUDA C++ Programming Guide, "Technical
- * Specifications per Compute Capability"). */
-uint32_t kdl_nvptx_group_memory(const kdl_nvptx_processor *processor);
 
 typedef struct kdl_nvptx_arch {
   uint16_t number; /* as written: 90 for sm_90a */

@@ -54,4 +54,10 @@ kdl_status kdl_image_read_digests(kdl_image_kind kind, const void *data, size_t 
 bool kdl_occupancy_of(kdl_string arch, const kdl_kernel_resources *uses, uint32_t block,
                       uint32_t dynamic_shared, kdl_occupancy *out_occupancy);
 
+struct kdl_nvptx_processor; /* lib/inspect/gpu_targets.h */
+
+/* The bytes of shared memory that a group may ask for (CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability"). */
+uint32_t kdl_nvptx_group_memory(const struct kdl_nvptx_processor *processor);
+
 #endif

@@ -29,80 +29,41 @@
 #define GFX125 ((RDNA4 & ~(T(IMAGES) | T(SUBGROUP_SIZE_64))) | T(FP4) | T(CLUSTERS))
 #define GFX13 (RDNA2 | T(FP8) | T(CLUSTERS))
 
-enum { none = KDL_AMDGCN_NO_GENERIC };
-enum { g9, g9_4, g10_1, g10_3, g11, g11_7, g12, g12_5, g13 };
+enum {
+#define KDL_AMDGCN_GENERIC(id, ...) id,
+#include "lib/inspect/amdgcn.def"
+  none = KDL_AMDGCN_NO_GENERIC,
+};
 
-/* AMDGPUUsage, "Processors"; LLVM, ELF.h and AMDGPUTargetParser. Sorted by version, which the
- * search needs. LLVM 20 removed gfx940 and gfx941; their code objects still exist. */
+enum {
+  SIMD_NONE,
+#define KDL_AMDGCN_SIMD(id, ...) SIMD_##id,
+#include "lib/inspect/amdgcn.def"
+};
+
+/* Of target IDs: xnack, sramecc. */
+#define SETTINGS_NONE false, false
+#define SETTINGS_XNACK true, false
+#define SETTINGS_XNACK_SRAMECC true, true
+#define SETTINGS_FLAGS_ALONE false, false
+
 static const kdl_amdgcn_processor processors[] = {
-    /* name, version, MACH, xnack, sramecc, line, generation, generic, its version, tokens */
-    {"gfx600", 0x600, 0x20, false, false, "gcn", 0, none, 0, GFX6},
-    {"gfx601", 0x601, 0x21, false, false, "gcn", 0, none, 0, GFX6},
-    {"gfx602", 0x602, 0x3a, false, false, "gcn", 0, none, 0, GFX6},
-    {"gfx700", 0x700, 0x22, false, false, "gcn", 0, none, 0, GFX7},
-    {"gfx701", 0x701, 0x23, false, false, "gcn", 0, none, 0, GFX7},
-    {"gfx702", 0x702, 0x24, false, false, "gcn", 0, none, 0, GFX7},
-    {"gfx703", 0x703, 0x25, false, false, "gcn", 0, none, 0, GFX7},
-    {"gfx704", 0x704, 0x26, false, false, "gcn", 0, none, 0, GFX7},
-    {"gfx705", 0x705, 0x3b, false, false, "gcn", 0, none, 0, GFX7},
-    {"gfx801", 0x801, 0x28, true, false, "gcn", 0, none, 0, GFX8},
-    {"gfx802", 0x802, 0x29, false, false, "gcn", 0, none, 0, GFX8},
-    {"gfx803", 0x803, 0x2a, false, false, "gcn", 0, none, 0, GFX8},
-    {"gfx805", 0x805, 0x3c, false, false, "gcn", 0, none, 0, GFX8},
-    {"gfx810", 0x810, 0x2b, true, false, "gcn", 0, none, 0, GFX8},
-    {"gfx900", 0x900, 0x2c, true, false, "gcn", 0, g9, 1, GFX9},
-    {"gfx902", 0x902, 0x2d, true, false, "gcn", 0, g9, 1, GFX9},
-    {"gfx904", 0x904, 0x2e, true, false, "gcn", 0, g9, 1, GFX9},
-    {"gfx906", 0x906, 0x2f, true, true, "gcn", 0, g9, 1, VEGA20},
-    {"gfx908", 0x908, 0x30, true, true, "cdna", 1, none, 0, CDNA1},
-    {"gfx909", 0x909, 0x31, true, false, "gcn", 0, g9, 1, GFX9},
-    {"gfx90a", 0x90a, 0x3f, true, true, "cdna", 2, none, 0, CDNA2},
-    {"gfx90c", 0x90c, 0x32, true, false, "gcn", 0, g9, 1, GFX9},
-    {"gfx940", 0x940, 0x40, true, true, "cdna", 3, g9_4, 1, CDNA3},
-    {"gfx941", 0x941, 0x4b, true, true, "cdna", 3, g9_4, 1, CDNA3},
-    {"gfx942", 0x942, 0x4c, true, true, "cdna", 3, g9_4, 1, CDNA3},
-    {"gfx950", 0x950, 0x4f, true, true, "cdna", 4, g9_4, 1, CDNA4},
-    {"gfx1010", 0xa10, 0x33, true, false, "rdna", 1, g10_1, 1, RDNA1},
-    {"gfx1011", 0xa11, 0x34, true, false, "rdna", 1, g10_1, 1, RDNA1_DOT},
-    {"gfx1012", 0xa12, 0x35, true, false, "rdna", 1, g10_1, 1, RDNA1_DOT},
-    {"gfx1013", 0xa13, 0x42, true, false, "rdna", 1, g10_1, 1, RDNA1},
-    {"gfx1030", 0xa30, 0x36, false, false, "rdna", 2, g10_3, 1, RDNA2},
-    {"gfx1031", 0xa31, 0x37, false, false, "rdna", 2, g10_3, 1, RDNA2},
-    {"gfx1032", 0xa32, 0x38, false, false, "rdna", 2, g10_3, 1, RDNA2},
-    {"gfx1033", 0xa33, 0x39, false, false, "rdna", 2, g10_3, 1, RDNA2},
-    {"gfx1034", 0xa34, 0x3e, false, false, "rdna", 2, g10_3, 1, RDNA2},
-    {"gfx1035", 0xa35, 0x3d, false, false, "rdna", 2, g10_3, 1, RDNA2},
-    {"gfx1036", 0xa36, 0x45, false, false, "rdna", 2, g10_3, 1, RDNA2},
-    {"gfx1100", 0xb00, 0x41, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1101", 0xb01, 0x46, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1102", 0xb02, 0x47, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1103", 0xb03, 0x44, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1150", 0xb50, 0x43, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1151", 0xb51, 0x4a, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1152", 0xb52, 0x55, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1153", 0xb53, 0x58, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1154", 0xb54, 0x57, false, false, "rdna", 3, g11, 1, RDNA3},
-    {"gfx1170", 0xb70, 0x5d, false, false, "rdna", 4, g11_7, 1, RDNA4},
-    {"gfx1171", 0xb71, 0x5e, false, false, "rdna", 4, g11_7, 1, RDNA4},
-    {"gfx1172", 0xb72, 0x5c, false, false, "rdna", 4, g11_7, 1, RDNA4},
-    {"gfx1200", 0xc00, 0x48, false, false, "rdna", 4, g12, 1, RDNA4},
-    {"gfx1201", 0xc01, 0x4e, false, false, "rdna", 4, g12, 1, RDNA4},
-    {"gfx1250", 0xc50, 0x49, false, false, "", 0, g12_5, 1, GFX125},
-    {"gfx1251", 0xc51, 0x5a, false, false, "", 0, g12_5, 1, GFX125},
-    {"gfx1310", 0xd10, 0x50, false, false, "", 0, g13, 1, GFX13},
+#define KDL_AMDGCN(name, version, mach, settings, line, generation, generic, since, tokens, simd)  \
+  {name, version, mach, SETTINGS_##settings, line, generation, generic, since, SIMD_##simd, tokens},
+#include "lib/inspect/amdgcn.def"
 };
 
 /* A processor's `generic` is an index into this table. */
 static const kdl_amdgcn_processor generics[] = {
-    [g9] = {"gfx9-generic", 0, 0x51, true, false, "gcn", 0, g9, 1, 0},
-    [g9_4] = {"gfx9-4-generic", 0, 0x5f, true, true, "cdna", 0, g9_4, 1, 0},
-    [g10_1] = {"gfx10-1-generic", 0, 0x52, true, false, "rdna", 0, g10_1, 1, 0},
-    [g10_3] = {"gfx10-3-generic", 0, 0x53, false, false, "rdna", 0, g10_3, 1, 0},
-    [g11] = {"gfx11-generic", 0, 0x54, false, false, "rdna", 0, g11, 1, 0},
-    [g11_7] = {"gfx11-7-generic", 0, 0x62, false, false, "rdna", 0, g11_7, 1, 0},
-    [g12] = {"gfx12-generic", 0, 0x59, false, false, "rdna", 0, g12, 1, 0},
-    [g12_5] = {"gfx12-5-generic", 0, 0x5b, false, false, "", 0, g12_5, 1, 0},
-    [g13] = {"gfx13-generic", 0, 0x63, false, false, "", 0, g13, 1, 0},
+#define KDL_AMDGCN_GENERIC(id, name, mach, settings, line)                                         \
+  {name, 0, mach, SETTINGS_##settings, line, 0, id, 1, SIMD_NONE, 0},
+#include "lib/inspect/amdgcn.def"
+};
+
+static const kdl_amdgcn_simd simds[] = {
+    [SIMD_NONE] = {.subgroups = 0},
+#define KDL_AMDGCN_SIMD(id, ...) [SIMD_##id] = {__VA_ARGS__},
+#include "lib/inspect/amdgcn.def"
 };
 
 enum {
@@ -160,6 +121,10 @@ const kdl_amdgcn_processor *kdl_amdgcn_at(size_t index) {
 
 const kdl_amdgcn_processor *kdl_amdgcn_generic(uint8_t generic) {
   return generic < generic_count ? &generics[generic] : NULL;
+}
+
+const kdl_amdgcn_simd *kdl_amdgcn_simd_of(const kdl_amdgcn_processor *processor) {
+  return processor->simd == SIMD_NONE ? NULL : &simds[processor->simd];
 }
 
 bool kdl_amdgcn_parse(kdl_string text, kdl_amdgcn_id *out_id, kdl_parse_error *out_error) {

@@ -124,12 +124,6 @@ bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_mino
   return true;
 }
 
-/* All of a multiprocessor's, less 1 KiB from 8.0 on; before 7.0, 48 KiB. */
-uint32_t kdl_nvptx_group_memory(const kdl_nvptx_processor *processor) {
-  uint32_t most = processor->number >= 80 ? processor->shared - 1u : processor->shared;
-  return (processor->number < 70 || !processor->shared ? 48 : most) << 10;
-}
-
 uint32_t kdl_nvptx_desktop_driver(uint32_t capability) {
   for (size_t i = 0; i < COUNT(takes_desktop); ++i) {
     if (takes_desktop[i].capability == capability)

@@ -30,6 +30,12 @@ static void apply_limit(kdl_occupancy *occupancy, uint64_t limit, kdl_occupancy_
 /* ------------------------------------------------------------------------------------------ */
 /* NVIDIA                                                                                       */
 
+/* All of a multiprocessor's, less 1 KiB from 8.0 on; before 7.0, 48 KiB. */
+uint32_t kdl_nvptx_group_memory(const kdl_nvptx_processor *processor) {
+  uint32_t most = processor->number >= 80 ? processor->shared - 1u : processor->shared;
+  return (processor->number < 70 || !processor->shared ? 48 : most) << 10;
+}
+
 enum {
   nvidia_registers = 65536, /* of a multiprocessor, and of a group */
   nvidia_register_unit = 256,
@@ -72,90 +78,62 @@ static const kdl_nvptx_processor *find_nvidia(kdl_string arch) {
 /* ------------------------------------------------------------------------------------------ */
 /* AMD                                                                                          */
 
-/* Registers are those of a SIMD, for subgroups of 64; those of 32 have twice as many, in units of
- * twice the size. A processor that no row begins with is not known. */
-static const struct {
-  const char *processor;
-  uint8_t subgroups; /* of a SIMD */
-  uint8_t simds;     /* of a compute unit */
-  uint16_t registers;
-  uint8_t unit;
-  uint8_t shared;        /* KiB of a compute unit */
-  bool has_accumulators; /* in a register file of their own */
-  bool limits_scalars;
-} processors[] = {
-    {"gfx900", 10, 4, 256, 4, 64, false, true},    {"gfx902", 10, 4, 256, 4, 64, false, true},
-    {"gfx904", 10, 4, 256, 4, 64, false, true},    {"gfx906", 10, 4, 256, 4, 64, false, true},
-    {"gfx908", 10, 4, 256, 4, 64, true, true},     {"gfx909", 10, 4, 256, 4, 64, false, true},
-    {"gfx90c", 10, 4, 256, 4, 64, false, true},    {"gfx90a", 8, 4, 512, 8, 64, false, true},
-    {"gfx942", 8, 4, 512, 8, 64, false, true},     {"gfx950", 8, 4, 512, 8, 160, false, true},
-    {"gfx101", 20, 2, 512, 4, 64, false, false},   {"gfx103", 16, 2, 512, 8, 64, false, false},
-    {"gfx1100", 16, 2, 768, 12, 64, false, false}, {"gfx1101", 16, 2, 768, 12, 64, false, false},
-    {"gfx1102", 16, 2, 512, 8, 64, false, false},  {"gfx1103", 16, 2, 512, 8, 64, false, false},
-    {"gfx1150", 16, 2, 512, 8, 64, false, false},  {"gfx1151", 16, 2, 768, 12, 64, false, false},
-    {"gfx1152", 16, 2, 512, 8, 64, false, false},  {"gfx1153", 16, 2, 512, 8, 64, false, false},
-    {"gfx120", 16, 2, 768, 12, 64, false, false},
-};
-
 /* Of a SIMD, by scalar registers, on gfx9. */
 static uint32_t subgroups_by_scalars(uint32_t scalars) {
   return scalars <= 80 ? 10 : scalars <= 88 ? 9 : scalars <= 100 ? 8 : 7;
 }
 
-static uint32_t subgroups_by_registers(size_t row, const kdl_kernel_resources *uses) {
+static uint32_t subgroups_by_registers(const kdl_amdgcn_simd *simd,
+                                       const kdl_kernel_resources *uses) {
   uint32_t scale = uses->subgroup == 32 ? 2 : 1;
   uint32_t used = uses->vector_registers;
-  if (processors[row].has_accumulators && uses->accumulator_registers != KDL_NO_RESOURCE &&
+  if (simd->has_accumulators && uses->accumulator_registers != KDL_NO_RESOURCE &&
       uses->accumulator_registers > used)
     used = uses->accumulator_registers;
-  uint32_t allocated = round_up(used ? used : 1, processors[row].unit * scale);
-  uint32_t fitting = processors[row].registers * scale / allocated;
-  if (processors[row].limits_scalars && uses->scalar_registers != KDL_NO_RESOURCE &&
+  uint32_t allocated = round_up(used ? used : 1, simd->unit * scale);
+  uint32_t fitting = simd->registers * scale / allocated;
+  if (simd->limits_scalars && uses->scalar_registers != KDL_NO_RESOURCE &&
       subgroups_by_scalars(uses->scalar_registers) < fitting)
     fitting = subgroups_by_scalars(uses->scalar_registers);
-  return fitting < processors[row].subgroups ? fitting : processors[row].subgroups;
+  return fitting < simd->subgroups ? fitting : simd->subgroups;
 }
 
-static void limit_amd(size_t row, const kdl_kernel_resources *uses, uint32_t block, uint32_t shared,
-                      kdl_occupancy *out) {
+static void limit_amd(const kdl_amdgcn_simd *simd, const kdl_kernel_resources *uses, uint32_t block,
+                      uint32_t shared, kdl_occupancy *out) {
   enum { barriers = 16, shared_unit = 512 };
   uint32_t size = uses->subgroup == 32 ? 32 : 64;
   uint32_t subgroups = (block + size - 1) / size;
-  uint32_t simds = processors[row].simds;
-  *out = (kdl_occupancy){.most_subgroups = (uint32_t)processors[row].subgroups * simds,
+  uint32_t simds = simd->count;
+  *out = (kdl_occupancy){.most_subgroups = (uint32_t)simd->subgroups * simds,
                          .limit = KDL_LIMIT_BY_SUBGROUPS};
   out->groups = out->most_subgroups / subgroups;
   if (subgroups > 1) /* a group with a barrier takes one of these */
     apply_limit(out, barriers, KDL_LIMIT_BY_GROUPS);
-  apply_limit(out, subgroups_by_registers(row, uses) * simds / subgroups, KDL_LIMIT_BY_REGISTERS);
+  apply_limit(out, subgroups_by_registers(simd, uses) * simds / subgroups, KDL_LIMIT_BY_REGISTERS);
   if (shared)
-    apply_limit(out, processors[row].shared * UINT32_C(1024) / round_up(shared, shared_unit),
+    apply_limit(out, simd->shared * UINT32_C(1024) / round_up(shared, shared_unit),
                 KDL_LIMIT_BY_SHARED);
   out->subgroups = out->groups * subgroups;
 }
 
-static bool find_amd(kdl_string arch, size_t *out_row) {
-  for (size_t i = 0; i < COUNT(processors); ++i) {
-    *out_row = i;
-    if (kdl_text_starts(arch, processors[i].processor))
-      return true;
-  }
-  return false;
+static const kdl_amdgcn_simd *find_amd(kdl_string arch) {
+  kdl_amdgcn_id id;
+  return kdl_amdgcn_parse(arch, &id, NULL) ? kdl_amdgcn_simd_of(id.processor) : NULL;
 }
 
 bool kdl_occupancy_of(kdl_string arch, const kdl_kernel_resources *uses, uint32_t block,
                       uint32_t dynamic_shared, kdl_occupancy *out_occupancy) {
   enum { largest_block = 1024, most_registers = 1024 };
-  size_t row;
   uint64_t shared = (uint64_t)(uses->shared == KDL_NO_RESOURCE ? 0 : uses->shared) + dynamic_shared;
   if (uses->vector_registers > most_registers || block == 0 || block > largest_block)
     return false;
   uint32_t bounded = shared < 1 << 30 ? (uint32_t)shared : 1 << 30;
   const kdl_nvptx_processor *nvidia = find_nvidia(arch);
+  const kdl_amdgcn_simd *amd = nvidia ? NULL : find_amd(arch);
   if (nvidia)
     limit_nvidia(nvidia, uses, block, bounded, out_occupancy);
-  else if (find_amd(arch, &row))
-    limit_amd(row, uses, block, bounded, out_occupancy);
+  else if (amd)
+    limit_amd(amd, uses, block, bounded, out_occupancy);
   else
     return false;
   return true;

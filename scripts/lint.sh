@@ -16,7 +16,7 @@ tool() {
   return 1
 }
 
-mapfile -t c_files < <(find include support lib ext ld pack cc matmul tools tests bench examples mlir python -name '*.[ch]' ! -path 'mlir/lib/*' ! -path 'python/build/*' | sort)
+mapfile -t c_files < <(find include support lib ext ld compiler pack cc matmul tools tests bench examples mlir python -name '*.[ch]' ! -path 'mlir/lib/*' ! -path 'python/build/*' | sort)
 mapfile -t cxx_files < <(find bench tests mlir -name '*.cpp' -o -path 'mlir/lib/*.h' | sort)
 mapfile -t shell_files < <(find scripts tests mlir .ci -name '*.sh' -o -path .ci/run | sort)
 

@@ -39,7 +39,7 @@ fi
 cp -r "$source"/python/{csrc,kdl,pyproject.toml,setup.py,MANIFEST.in,README.md} "$staging"
 cp "$source/LICENSE" "$staging"
 mkdir -p "$staging/libkdl/bench"
-cp -r "$source"/{include,support,lib,ext,ld,pack,cc,matmul,tools,cmake,mlir,CMakeLists.txt,LICENSE} "$staging/libkdl"
+cp -r "$source"/{include,support,lib,ext,ld,compiler,pack,cc,matmul,tools,cmake,mlir,CMakeLists.txt,LICENSE} "$staging/libkdl"
 cp -r "$source"/bench/{measure,peers,suites,tool} "$staging/libkdl/bench"
 find "$staging" -name __pycache__ -prune -exec rm -rf {} + -o -name '*.so' -exec rm -f {} +
 

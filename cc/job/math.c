@@ -6,7 +6,6 @@
 #include "tools/common/memory.h"
 #include "tools/common/program_folder.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,51 +20,10 @@ static const char *find_file(kdl_arena *arena, const char *folder, const char *f
   return path && access(path, R_OK) == 0 ? path : NULL;
 }
 
-/* In a toolkit, a wheel or a distribution's package; ptxas, if found, is in its bin. */
-static const char *find_libdevice(kdl_arena *arena, const char *ptxas) {
-  static const char file[] = "nvvm/libdevice/libdevice.10.bc";
-  static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
-  const char *wanted = getenv("KDL_LIBDEVICE");
-  if (wanted && *wanted) /* "none" is for tests, and for users who prefer libclc's */
-    return access(wanted, R_OK) == 0 ? xarena_format(arena, "%s", wanted) : NULL;
-  const char *found = NULL;
-  for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i)
-    found = find_file(arena, getenv(homes[i]), file);
-  const char *slash = ptxas ? strrchr(ptxas, '/') : NULL;
-  if (!found && slash)
-    found = find_file(arena, xarena_format(arena, "%.*s/..", (int)(slash - ptxas), ptxas), file);
-  if (!found)
-    found = find_file(arena, "/usr/local/cuda", file);
-  return found ? found
-               : find_file(arena, "/usr/lib/nvidia-cuda-toolkit/libdevice", "libdevice.10.bc");
-}
-
-/* The folder of ocml.bc. Debian 13 has it among Clang's own files. */
-static const char *find_ocml(kdl_arena *arena) {
-  static const char *const places[] = {"/opt/rocm/amdgcn/bitcode", "/usr/lib/*/amdgcn/bitcode",
-                                       "/usr/amdgcn/bitcode", "/usr/lib64/amdgcn/bitcode",
-                                       "/usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode"};
-  const char *wanted = getenv("KDL_ROCM_DEVICE_LIBS");
-  if (wanted && *wanted)
-    return find_file(arena, wanted, "ocml.bc");
-  const char *found = find_file(arena, getenv("ROCM_PATH"), "amdgcn/bitcode/ocml.bc");
-  for (size_t i = 0; !found && i < sizeof places / sizeof *places; ++i) {
-    glob_t folders = {.gl_pathc = 0};
-    if (glob(places[i], 0, NULL, &folders) == 0) {
-      for (size_t k = folders.gl_pathc; !found && k-- > 0;) /* the newest is the last */
-        found = find_file(arena, folders.gl_pathv[k], "ocml.bc");
-    }
-    globfree(&folders);
-  }
-  return found;
-}
-
-void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries) {
-  char own[PATH_MAX]; /* relative to the program's folder */
-  *out_libraries = (cc_math_libraries){
-      .folder = cli_program_file(CC_MATH_FOLDER, own) ? xarena_format(arena, "%s", own) : NULL,
-      .libdevice = find_libdevice(arena, ptxas),
-      .ocml = find_ocml(arena)};
+/* Relative to the program's. */
+const char *cc_math_folder(kdl_arena *arena) {
+  char own[PATH_MAX];
+  return cli_program_file(CC_MATH_FOLDER, own) ? xarena_format(arena, "%s", own) : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */

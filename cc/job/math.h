@@ -14,8 +14,8 @@
 
 #include "cc/job/job.h"
 
-/* Finds the libraries, NVIDIA's also next to its assembler; missing ones are NULL. */
-void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries);
+/* The folder of kdl's own libraries; NULL where it is unknown. */
+const char *cc_math_folder(kdl_arena *arena);
 
 /* Options for every compilation. */
 void cc_math_define(kdl_string_list *words, const cc_job *job);

@@ -127,26 +127,6 @@ const char *cc_last_line(kdl_arena *arena, kdl_string text) {
   return xarena_string(arena, text.data + start, end - start).data;
 }
 
-static bool is_program(const char *path) {
-  struct stat info;
-  return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
-}
-
-const char *cc_find_program(kdl_arena *arena, const char *name) {
-  if (strchr(name, '/'))
-    return is_program(name) ? xarena_format(arena, "%s", name) : NULL;
-  const char *path = getenv("PATH");
-  while (path && *path) {
-    size_t length = strcspn(path, ":");
-    const char *candidate =
-        xarena_format(arena, "%.*s/%s", length ? (int)length : 1, length ? path : ".", name);
-    if (is_program(candidate))
-      return candidate;
-    path += length + (path[length] == ':');
-  }
-  return NULL;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 

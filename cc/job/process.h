@@ -33,10 +33,6 @@ const char *cc_last_line(kdl_arena *arena, kdl_string text);
 /* Kills the running programs. May be called from a signal handler. */
 void cc_kill_processes(void);
 
-/* The path of a program: `name` if it contains '/', else the first on PATH; NULL if not found. In
- * the arena. */
-const char *cc_find_program(kdl_arena *arena, const char *name);
-
 /* A folder for temporary files: a new one in TMPDIR, which temp_folder_remove
  * (tools/common/temp_folder.h) removes; or OUTPUT.temps, which stays. */
 kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **out_path);

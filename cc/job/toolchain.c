@@ -3,6 +3,7 @@
 
 #include "cc/job/math.h"
 #include "cc/job/process.h"
+#include "compiler/toolchain/toolchain.h"
 #include "support/base/error.h"
 #include "tools/common/memory.h"
 #include "tools/common/program_folder.h"
@@ -50,21 +51,25 @@ static kdl_status check_version(kdl_arena *arena, const char *clang) {
   return KDL_OK;
 }
 
+/* The value of --clang, or what the search finds. */
+static bool look_for_clang(const char *wanted, char out_path[PATH_MAX]) {
+  return wanted ? kdl_program_find(wanted, out_path) : kdl_toolchain_find(KDL_TOOL_CLANG, out_path);
+}
+
 static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **out_clang) {
-  const char *variable = getenv("KDL_CLANG");
-  const char *name = wanted ? wanted : variable && *variable ? variable : NULL;
-  const char *clang = cc_find_program(arena, name ? name : "clang-22");
-  if (!clang && name)
+  const kdl_tool_search *tool = kdl_toolchain_search(KDL_TOOL_CLANG);
+  const char *variable = kdl_tool_setting(tool->variable);
+  char path[PATH_MAX], why[512];
+  if (look_for_clang(wanted, path)) {
+    *out_clang = xarena_format(arena, "%s", path);
+    return check_version(arena, *out_clang);
+  }
+  if (wanted || variable)
     return kdl_fail(KDL_BAD_CALL, "%s: bad value '%s': no such program: use Clang %d or later",
-                    wanted ? "--clang" : "KDL_CLANG", name, min_clang_version);
-  if (!clang)
-    clang = cc_find_program(arena, "clang");
-  if (!clang)
-    return kdl_fail(KDL_UNSUPPORTED,
-                    "clang-22 was not found on PATH (Debian: clang-22); --clang or "
-                    "KDL_CLANG name another");
-  *out_clang = clang;
-  return check_version(arena, clang);
+                    wanted ? "--clang" : tool->variable, wanted ? wanted : variable,
+                    min_clang_version);
+  return kdl_fail(KDL_UNSUPPORTED, "%s; --clang names one",
+                  kdl_tool_format_missing(tool, why, sizeof why));
 }
 
 /* Clang prints the bare name if it finds none. */
@@ -80,21 +85,12 @@ static kdl_status check_lld(kdl_arena *arena, const char *clang) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Other programs and headers                                                                   */
+/* Other tools and headers                                                                      */
 
-/* NVIDIA's installer uses a folder that is not on PATH. */
-static const char *find_ptxas(kdl_arena *arena) {
-  static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
-  const char *wanted = getenv("KDL_PTXAS");
-  if (wanted && *wanted) /* "none" asks for PTX, as in kdl-ld */
-    return strcmp(wanted, "none") == 0 ? NULL : cc_find_program(arena, wanted);
-  const char *found = cc_find_program(arena, "ptxas");
-  for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i) {
-    const char *home = getenv(homes[i]);
-    if (home && *home)
-      found = cc_find_program(arena, xarena_format(arena, "%s/bin/ptxas", home));
-  }
-  return found ? found : cc_find_program(arena, "/usr/local/cuda/bin/ptxas");
+/* In the arena; NULL where there is none. */
+static const char *find_tool(kdl_arena *arena, kdl_tool tool) {
+  char path[PATH_MAX];
+  return kdl_toolchain_find(tool, path) ? xarena_format(arena, "%s", path) : NULL;
 }
 
 /* The headers are next to the program, in an installed tree and in a build. */
@@ -113,9 +109,11 @@ static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
 kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const cc_target *targets,
                              size_t target_count, cc_toolchain *out_toolchain) {
   bool needs_lld = false;
-  *out_toolchain =
-      (cc_toolchain){.ptxas = find_ptxas(arena), .spirv_val = cc_find_program(arena, "spirv-val")};
-  cc_math_find(arena, out_toolchain->ptxas, &out_toolchain->math);
+  *out_toolchain = (cc_toolchain){.ptxas = find_tool(arena, KDL_TOOL_PTXAS),
+                                  .spirv_val = find_tool(arena, KDL_TOOL_SPIRV_VAL),
+                                  .math = {.folder = cc_math_folder(arena),
+                                           .libdevice = find_tool(arena, KDL_TOOL_LIBDEVICE),
+                                           .ocml = find_tool(arena, KDL_TOOL_OCML)}};
   for (size_t i = 0; i < target_count; ++i)
     needs_lld |= targets[i].family == CC_AMD || targets[i].family == CC_HOST;
   KDL_TRY(find_include(arena, &out_toolchain->include));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/job/job_steps.h"
+#include "compiler/toolchain/toolchain.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool cc_is_vendor_language(const cc_job *job) {
@@ -20,13 +20,11 @@ const char *cc_vendor_unsupported_reason(const cc_job *job) {
 
 /* Clang knows CUDA's default folder, and that of a ptxas on PATH. */
 static void add_cuda(kdl_string_list *words, const cc_job *job) {
-  const char *home = getenv("CUDA_HOME");
-  if (!home || !*home)
-    home = getenv("CUDA_PATH");
+  const char *home = kdl_toolchain_cuda_folder();
   kdl_string_list_append(words, "-xcuda");
   kdl_string_list_append_format(words, "--offload-arch=%s", job->target->cpu);
   kdl_string_list_append(words, "-Wno-unknown-cuda-version");
-  if (home && *home)
+  if (home)
     kdl_string_list_append_format(words, "--cuda-path=%s", home);
 }
 

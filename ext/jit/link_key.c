@@ -174,9 +174,11 @@ static kdl_status print_ukernel_path(FILE *out) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* Other settings of kdl-ld. */
+/* What decides which programs kdl-ld finds. PATH is not part of it: another PATH makes no other
+ * key, and what was searched in it is in the notes. */
 static void print_tool_variables(FILE *out) {
-  static const char *const names[] = {"KDL_LLD", "KDL_LLVM_SPIRV", "KDL_PTXAS"};
+  static const char *const names[] = {"CUDA_HOME", "CUDA_PATH",      "CUDA_ROOT",
+                                      "KDL_LLD",   "KDL_LLVM_SPIRV", "KDL_PTXAS"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     const char *value = kdl_environment(names[i]);
     if (!value)

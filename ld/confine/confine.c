@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/confine/confine.h"
 
+#include "compiler/toolchain/toolchain.h"
 #include "ld/confine/filter.h"
 #include "ld/confine/landlock.h"
 #include "ld/confine/worker.h"
-#include "ld/emit/program.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/trust.h"
 #include "support/base/error.h"
@@ -71,13 +71,14 @@ static bool limit_processes(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Environment and capabilities                                                                 */
 
-/* Keeps the variables that linkers and loaders read. Others may be secrets: their values are
- * overwritten in memory. */
+/* Keeps the variables that linkers, loaders and searches for tools read. Others may be secrets:
+ * their values are overwritten in memory. */
 static void scrub_environment(void) {
   static const char *const kept[] = {
-      "KDL_",  "PATH=", "LD_",    "LANG=", "LC_", "GLIBC_TUNABLES=",
+      "KDL_",       "PATH=",      "LD_",        "LANG=", "LC_", "GLIBC_TUNABLES=",
+      "CUDA_HOME=", "CUDA_PATH=", "CUDA_ROOT=",
 #ifdef LD_SANITIZED
-      "ASAN_", "LSAN_", "UBSAN_",
+      "ASAN_",      "LSAN_",      "UBSAN_",
 #endif
   };
   char **to = environ;
@@ -205,14 +206,13 @@ static void allow_system(ld_landlock *landlock) {
 static bool restrict_files(const ld_request *request, const char *builtin, const char *portable,
                            int *out_problem, int *out_version) {
   ld_landlock landlock = ld_landlock_begin();
-  ld_program program;
+  static const kdl_tool tools[] = {KDL_TOOL_LLD, KDL_TOOL_PTXAS, KDL_TOOL_LLVM_SPIRV};
   allow_system(&landlock);
-  if (ld_program_find_lld(&program))
-    allow_program(&landlock, program.path);
-  if (ld_program_find_ptxas(&program))
-    allow_program(&landlock, program.path);
-  if (ld_program_find_llvm_spirv(&program))
-    allow_program(&landlock, program.path);
+  for (size_t i = 0; i < sizeof tools / sizeof *tools; ++i) {
+    char program[PATH_MAX];
+    if (kdl_toolchain_find(tools[i], program))
+      allow_program(&landlock, program);
+  }
   if (request) {
     ld_landlock_allow(&landlock, request->path, LD_LANDLOCK_READ);
     for (size_t i = 0; i < request->libraries.count; ++i)

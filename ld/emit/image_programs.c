@@ -11,22 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ld_program_find_lld(ld_program *out_program) {
-  static const char *const names[] = {"ld.lld", "ld.lld-" LD_LLVM, NULL};
-  return ld_program_find("KDL_LLD", names, LD_LLVM_BIN, out_program);
-}
-
-bool ld_program_find_ptxas(ld_program *out_program) {
-  static const char *const names[] = {"ptxas", NULL};
-  return ld_program_find("KDL_PTXAS", names, LD_CUDA_BIN, out_program);
-}
-
 /* Replaces the output by a file that a program made. */
-static kdl_status set_output_file(ld_linker *linker, const ld_file *file, const ld_program *program,
-                                  const char *kind, ld_output *output) {
+static kdl_status set_output_file(const ld_file *file, const ld_program *program, const char *kind,
+                                  ld_output *output) {
   void *data;
   size_t size;
-  ld_string_list_append(&linker->depends, program->path);
   KDL_TRY(ld_file_read(file, &data, &size));
   free(output->data);
   output->kind = kind;
@@ -117,11 +106,11 @@ static kdl_status check_loadable(const ld_linker *linker, const ld_output *outpu
 kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
   bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN, needs_libm = false;
   ld_program lld;
-  if (!ld_program_find_lld(&lld))
-    return kdl_fail(
-        KDL_UNSUPPORTED,
-        "found no ld.lld, expected one in PATH or in KDL_LLD, to link the image (Debian: "
-        "lld-22)");
+  if (!ld_program_find(linker, KDL_TOOL_LLD, &lld)) {
+    char why[1024];
+    return kdl_fail(KDL_UNSUPPORTED, "%s, to link the image",
+                    kdl_tool_format_missing(kdl_toolchain_search(KDL_TOOL_LLD), why, sizeof why));
+  }
   if (!is_amd)
     KDL_TRY(check_undefined(linker, output, &needs_libm));
   ld_file object = {.fd = -1}, image = {.fd = -1}, libm = {.fd = -1};
@@ -133,7 +122,7 @@ kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
   if (status == KDL_OK)
     status = run_lld(linker, &lld, &object, needs_libm ? &libm : NULL, &image);
   if (status == KDL_OK)
-    status = set_output_file(linker, &image, &lld, is_amd ? "hsaco" : "object", output);
+    status = set_output_file(&image, &lld, is_amd ? "hsaco" : "object", output);
   ld_file_close(&image);
   ld_file_close(&libm);
   ld_file_close(&object);
@@ -186,11 +175,8 @@ static bool is_unknown_to_ptxas(const ld_linker *linker, kdl_status status) {
 
 kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   ld_program ptxas;
-  bool is_found = ld_program_find_ptxas(&ptxas);
-  if (!is_found || !ptxas_is_usable(linker, &ptxas)) { /* another may be installed later */
-    ld_string_list_append(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
+  if (!ld_program_find(linker, KDL_TOOL_PTXAS, &ptxas) || !ptxas_is_usable(linker, &ptxas))
     return KDL_OK;
-  }
   ld_file ptx = {.fd = -1}, cubin = {.fd = -1};
   kdl_status status = ld_file_create(output->data, output->size, &ptx);
   if (status == KDL_OK)
@@ -200,12 +186,10 @@ kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   if (status == KDL_OK)
     status = ld_program_run(&ptxas, arguments, NULL);
   bool is_unknown = is_unknown_to_ptxas(linker, status);
-  if (is_unknown) {
-    ld_string_list_append(&linker->depends, ptxas.path);
+  if (is_unknown)
     status = KDL_OK;
-  }
   if (status == KDL_OK && !is_unknown)
-    status = set_output_file(linker, &cubin, &ptxas, "cubin", output);
+    status = set_output_file(&cubin, &ptxas, "cubin", output);
   ld_file_close(&cubin);
   ld_file_close(&ptx);
   return status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/emit/program.h"
 
+#include "ld/linker/request.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
-#include "support/system/environment.h"
 #include "support/system/file.h"
 #include "support/system/process.h"
 
@@ -40,31 +40,17 @@ void ld_file_close(const ld_file *file) {
 /* ------------------------------------------------------------------------------------------ */
 /* Programs                                                                                     */
 
-static bool find_program_in(const char *places, const char *name, ld_program *program) {
-  for (const char *at = places; at && *at;) {
-    size_t length = strcspn(at, ":");
-    int used = snprintf(program->path, sizeof program->path, "%.*s/%s", (int)length, at, name);
-    if (length && used > 0 && (size_t)used < sizeof program->path &&
-        access(program->path, X_OK) == 0)
-      return true;
-    at += length + (at[length] == ':');
-  }
-  return false;
+_Static_assert(sizeof((ld_program *)0)->path == PATH_MAX, "a path does not fit");
+
+/* A tool that appears in an earlier place would be the one that is found. */
+static void add_dependence(void *user, const char *path) {
+  ld_linker *linker = user;
+  ld_string_list_append(&linker->depends, path);
 }
 
-bool ld_program_find(const char *variable, const char *const *names, const char *places,
-                     ld_program *out_program) {
-  const char *given = kdl_environment(variable);
-  if (given) {
-    snprintf(out_program->path, sizeof out_program->path, "%s", given);
-    return access(out_program->path, X_OK) == 0;
-  }
-  for (; *names; ++names) {
-    if (find_program_in(places, *names, out_program) ||
-        find_program_in(getenv("PATH"), *names, out_program))
-      return true;
-  }
-  return false;
+bool ld_program_find(ld_linker *linker, kdl_tool tool, ld_program *out_program) {
+  kdl_tool_watch watch = {.tried = add_dependence, .user = linker};
+  return kdl_tool_find_watched(kdl_toolchain_search(tool), &watch, out_program->path);
 }
 
 /* The first lines of its standard error, as further lines of our message. */

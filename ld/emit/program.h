@@ -3,6 +3,9 @@
 #ifndef KDL_LD_PROGRAM_H
 #define KDL_LD_PROGRAM_H
 
+#include "compiler/toolchain/toolchain.h"
+#include "ld/linker/linker.h"
+
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
@@ -22,19 +25,12 @@ kdl_status ld_file_read(const ld_file *file, void **out_data, size_t *out_size);
 /* Does nothing for a descriptor of -1. */
 void ld_file_close(const ld_file *file);
 
-/* Finds a program: the value of `variable`, else the first of `names` (NULL-terminated) in the
- * colon-separated folders of `places` and of PATH. False where there is none. */
 typedef struct ld_program {
   char path[4096];
 } ld_program;
 
-bool ld_program_find(const char *variable, const char *const *names, const char *places,
-                     ld_program *out_program);
-
-/* ld.lld and ptxas (image_programs.c), and llvm-spirv (ld/spirv/translate.c). */
-bool ld_program_find_lld(ld_program *out_program);
-bool ld_program_find_ptxas(ld_program *out_program);
-bool ld_program_find_llvm_spirv(ld_program *out_program);
+/* Finds a tool; the result depends on every path that the search tries. */
+bool ld_program_find(ld_linker *linker, kdl_tool tool, ld_program *out_program);
 
 /* Runs a program to its end; `stdout_file` may be NULL. The error contains the first lines of its
  * standard error. */

@@ -12,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof((ld_program *)0)->path >= PATH_MAX, "a path does not fit");
-
-bool ld_program_find_llvm_spirv(ld_program *out_program) {
-  return kdl_translator_path(out_program->path);
-}
-
 bool ld_spirv_is(const void *data, size_t size) {
   uint32_t first;
   if (size < sizeof first)
@@ -132,12 +126,13 @@ kdl_status ld_spirv_translate(ld_linker *linker, const void *data, size_t size,
   uint32_t *words = NULL;
   void *ir = NULL;
   size_t ir_size, word_size = 0;
-  if (!ld_program_find_llvm_spirv(&program))
-    return kdl_fail(KDL_UNSUPPORTED,
-                    "%s: found no llvm-spirv, expected one in PATH or in KDL_LLVM_SPIRV, to "
-                    "translate SPIR-V for %s (Debian: llvm-spirv-15 or later)",
-                    linker->request->caller, linker->request->device_label);
-  ld_string_list_append(&linker->depends, program.path);
+  if (!ld_program_find(linker, KDL_TOOL_LLVM_SPIRV, &program)) {
+    char why[512];
+    return kdl_fail(
+        KDL_UNSUPPORTED, "%s: %s, to translate SPIR-V for %s", linker->request->caller,
+        kdl_tool_format_missing(kdl_toolchain_search(KDL_TOOL_LLVM_SPIRV), why, sizeof why),
+        linker->request->device_label);
+  }
   KDL_TRY(rewrite_zeros(linker, data, size, &words, &word_size));
   KDL_TRY(run_translator(linker, &program, words, word_size, &ir, &ir_size));
   kdl_status status =

@@ -6,6 +6,7 @@
 #include "lib/registry/runtime.h"
 #include "support/base/error.h"
 #include "support/system/loader.h"
+#include "support/system/tool_search.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -287,7 +288,7 @@ kdl_spec_tools kdl_tools_find(void) {
   char path[PATH_MAX];
   if (!kdl_linker_path(path))
     return KDL_TOOLS_NONE;
-  return kdl_translator_path(path) ? KDL_TOOLS_TRANSLATOR : KDL_TOOLS_LINKER;
+  return kdl_tool_find(&kdl_tool_llvm_spirv, path) ? KDL_TOOLS_TRANSLATOR : KDL_TOOLS_LINKER;
 }
 
 kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found) {

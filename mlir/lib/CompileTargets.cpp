@@ -292,8 +292,13 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
                                   findType);
   if (!object)
     return {};
-  FailureOr<SmallVector<char, 0>> bytes =
-      compileForHost(module, *lowered, target, findLinker(options.linker));
+  std::string linker = findLinker(options.linker);
+  if (linker.empty()) {
+    module.emitError() << target << ": " << describeMissingLinker(options.linker)
+                       << ", which links host objects";
+    return {};
+  }
+  FailureOr<SmallVector<char, 0>> bytes = compileForHost(module, *lowered, target, linker);
   if (failed(bytes))
     return {};
   return gpu::ObjectAttr::get(
@@ -444,10 +449,12 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
     return {};
   gpu::CompilationTarget format = gpu::CompilationTarget::Binary;
   std::string toolkit;
+  std::optional<CUDAFolder> cuda;
   std::optional<ROCmFolder> rocm;
   if (isa<NVVM::NVVMTargetAttr>(target)) {
-    toolkit = findCUDA(options.cudaToolkit);
-    if (toolkit.empty() || options.keepPTX)
+    cuda.emplace(options.cudaToolkit);
+    toolkit = cuda->path().str();
+    if (!cuda->hasPtxas() || options.keepPTX)
       format = gpu::CompilationTarget::Assembly;
   } else if (isa<ROCDL::ROCDLTargetAttr>(target)) {
     rocm.emplace(findROCmBitcode(options.rocmBitcode), findLinker(options.linker),

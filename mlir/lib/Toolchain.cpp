@@ -2,73 +2,90 @@
 #include "Toolchain.h"
 
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+
+extern "C" {
+#include "compiler/toolchain/toolchain.h"
+}
 
 using namespace mlir;
 using namespace mlir::kdl;
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
+static constexpr char libdeviceBelow[] = "nvvm/libdevice/libdevice.10.bc";
+
 static bool exists(const llvm::Twine &folder, const llvm::Twine &file) {
   return fs::exists(folder + "/" + file);
 }
 
-/// The first of the folders that has the file.
-static std::string findFolder(ArrayRef<StringRef> folders, StringRef file) {
-  for (StringRef folder : folders) {
-    if (exists(folder, file))
-      return folder.str();
-  }
-  return "";
-}
-
-std::string kdl::findCUDA(StringRef given) {
-  if (!given.empty())
-    return exists(given, "bin/ptxas") ? given.str() : "";
-  for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"}) {
-    const char *value = ::getenv(variable);
-    if (value && exists(value, "bin/ptxas"))
-      return value;
-  }
-  if (llvm::ErrorOr<std::string> ptxas = llvm::sys::findProgramByName("ptxas"))
-    return path::parent_path(path::parent_path(*ptxas)).str();
-  return findFolder({"/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda"}, "bin/ptxas");
+/// The path of a tool; empty if there is none.
+static std::string find(kdl_tool tool) {
+  char found[PATH_MAX];
+  return kdl_toolchain_find(tool, found) ? found : "";
 }
 
 std::string kdl::findROCmBitcode(StringRef given) {
   if (!given.empty())
     return exists(given, "ockl.bc") ? given.str() : "";
-  std::string found =
-      findFolder({"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
-                  "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode"},
-                 "ockl.bc");
-  // Debian has them among Clang's own files, from 13 with its Clang 17 on. LLVM reads older
-  // bitcode.
-  for (unsigned version = LLVM_VERSION_MAJOR; found.empty() && version >= 17; --version) {
-    std::string number = std::to_string(version);
-    found = findFolder({"/usr/lib/llvm-" + number + "/lib/clang/" + number + "/amdgcn/bitcode"},
-                       "ockl.bc");
-  }
-  return found;
+  return path::parent_path(find(KDL_TOOL_OCML)).str();
 }
 
 std::string kdl::findLinker(StringRef given) {
   if (!given.empty())
     return fs::can_execute(given) ? given.str() : "";
-  if (fs::can_execute(KDL_MLIR_LLVM_BIN "/ld.lld"))
-    return KDL_MLIR_LLVM_BIN "/ld.lld";
-  for (StringRef name : {"ld.lld-" KDL_MLIR_LLVM, "ld.lld"}) {
-    if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name))
-      return *found;
+  return find(KDL_TOOL_LLD);
+}
+
+std::string kdl::describeMissingLinker(StringRef given) {
+  char text[1024];
+  if (!given.empty())
+    return ("found no ld.lld at " + given).str();
+  return kdl_tool_format_missing(kdl_toolchain_search(KDL_TOOL_LLD), text, sizeof text);
+}
+
+/// The toolkit that has what was found where MLIR looks for it; empty if none has.
+static StringRef findToolkit(StringRef ptxas, StringRef libdevice) {
+  StringRef toolkit = path::parent_path(path::parent_path(ptxas));
+  bool hasLibdevice =
+      libdevice.empty() || fs::equivalent(libdevice, toolkit + "/" + libdeviceBelow);
+  return ptxas.ends_with("/bin/ptxas") && hasLibdevice ? toolkit : "";
+}
+
+CUDAFolder::CUDAFolder(StringRef given) {
+  if (!given.empty()) {
+    foundPtxas = exists(given, "bin/ptxas");
+    folder = foundPtxas ? given : "";
+    return;
   }
-  return "";
+  std::string ptxas = find(KDL_TOOL_PTXAS), libdevice = find(KDL_TOOL_LIBDEVICE);
+  foundPtxas = !ptxas.empty();
+  folder = findToolkit(ptxas, libdevice);
+  if (!folder.empty() || (ptxas.empty() && libdevice.empty()) ||
+      fs::createUniqueDirectory("kdl-cuda", folder))
+    return;
+  isTemporary = true;
+  link(ptxas, "bin/ptxas");
+  link(libdevice, libdeviceBelow);
+}
+
+void CUDAFolder::link(StringRef file, StringRef below) {
+  if (file.empty())
+    return;
+  std::string at = (folder + "/" + below).str();
+  (void)fs::create_directories(path::parent_path(at));
+  (void)fs::create_link(file, at);
+}
+
+/// Removes the links only, not what they point to.
+CUDAFolder::~CUDAFolder() {
+  if (isTemporary)
+    (void)fs::remove_directories(folder);
 }
 
 /// The device libraries' number of a chip: gfx90a is 9010, gfx1100 11000; 0 for generic ones.

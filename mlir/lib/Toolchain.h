@@ -10,14 +10,32 @@
 
 namespace mlir::kdl {
 
-/// CUDA's folder: the given one, or the first with bin/ptxas; empty if there is none.
-std::string findCUDA(StringRef given);
-
 /// AMD's device libraries; empty if there are none.
 std::string findROCmBitcode(StringRef given);
 
 /// ld.lld; empty if there is none.
 std::string findLinker(StringRef given);
+
+/// "found no ld.lld in ...": the places that findLinker tries.
+std::string describeMissingLinker(StringRef given);
+
+/// CUDA's folder, for MLIR: the given one, or the toolkit that is found. If ptxas and libdevice are
+/// not in one toolkit, a temporary folder has links to them.
+class CUDAFolder {
+public:
+  explicit CUDAFolder(StringRef given);
+  ~CUDAFolder();
+  CUDAFolder(const CUDAFolder &) = delete;
+  CUDAFolder &operator=(const CUDAFolder &) = delete;
+  bool hasPtxas() const { return foundPtxas; }
+  StringRef path() const { return folder; } ///< empty if nothing is found
+
+private:
+  void link(StringRef file, StringRef below);
+
+  SmallString<128> folder;
+  bool foundPtxas = false, isTemporary = false;
+};
 
 /// A temporary folder in the layout of ROCm, for MLIR: it has amdgcn/bitcode and llvm/bin/ld.lld,
 /// as links to the files found, which Debian installs elsewhere. Device libraries that are older

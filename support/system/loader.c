@@ -148,23 +148,3 @@ bool kdl_linker_path(char out_path[PATH_MAX]) {
   }
   return try_linker_path(KDL_LD_FOLDER, "", out_path);
 }
-
-bool kdl_translator_path(char out_path[PATH_MAX]) {
-  enum { newest = 24, oldest = 14 };
-  const char *given = kdl_environment("KDL_LLVM_SPIRV");
-  if (given)
-    return snprintf(out_path, PATH_MAX, "%s", given) < PATH_MAX && is_program(out_path);
-  for (const char *at = getenv("PATH"); at && *at;) {
-    size_t length = strcspn(at, ":");
-    int used = snprintf(out_path, PATH_MAX, "%.*s/llvm-spirv", (int)length, at);
-    if (length && used < PATH_MAX && is_program(out_path))
-      return true;
-    at += length + (at[length] == ':');
-  }
-  for (int version = newest; version >= oldest; --version) {
-    snprintf(out_path, PATH_MAX, "/usr/bin/llvm-spirv-%d", version);
-    if (is_program(out_path))
-      return true;
-  }
-  return false;
-}

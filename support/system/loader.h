@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The dynamic loader: dlopen, loaded objects, and where kdl-ld and llvm-spirv are. */
+/* The dynamic loader: dlopen, loaded objects, and where kdl-ld is. */
 #ifndef KDL_SYSTEM_LOADER_H
 #define KDL_SYSTEM_LOADER_H
 
@@ -59,10 +59,6 @@ bool kdl_loaded_object_folder(const void *address, char *out_folder, size_t size
  * folder `bin`, or where it would be installed. False where there is none, and in programs that run
  * with more rights than their user, which start no others. */
 bool kdl_linker_path(char out_path[PATH_MAX]);
-
-/* The path of llvm-spirv, which kdl-ld translates SPIR-V with: KDL_LLVM_SPIRV; else that name in
- * PATH, or one with a version in /usr/bin, as Debian has them. */
-bool kdl_translator_path(char out_path[PATH_MAX]);
 
 /* The end of a message that kdl-ld is missing: where to get it. */
 #define KDL_LINKER_HOW                                                                             \

@@ -221,8 +221,6 @@ LogicalResult checkNames(const llvm::Module &module, ArrayRef<HostKernel> kernel
 FailureOr<SmallVector<char, 0>> kdl::compileForHost(ModuleOp module, ArrayRef<HostKernel> kernels,
                                                     HostTargetAttr target, StringRef linker) {
   auto emitError = [&] { return module.emitError() << target << ": "; };
-  if (linker.empty())
-    return emitError() << "found no ld.lld (Debian: lld-22), which links host objects";
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target, emitError);
   if (!machine)
     return failure();

@@ -11,7 +11,7 @@ gpu.module @vulkan [#spirv.target_env<#spirv.vce<v1.0, [Shader], []>, #spirv.res
 
 // -----
 
-// expected-error@+1 {{#kdl.host: found no ld.lld (Debian: lld-22), which links host objects}}
+// expected-error@+1 {{#kdl.host: found no ld.lld at /nonexistent, which links host objects}}
 gpu.module @linker [#kdl.host] {}
 
 // -----

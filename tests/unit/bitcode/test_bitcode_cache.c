@@ -164,6 +164,9 @@ static void linker_matters(void **state) {
 
 static void programs_matter(void **state) {
   (void)state;
+  static const char *const folders[] = {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"};
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i)
+    unsetenv(folders[i]);
   assert_linked(alone);
   setenv("KDL_PTXAS", "none", 1);
   assert_linked(alone);
@@ -178,6 +181,12 @@ static void programs_matter(void **state) {
   unsetenv("KDL_LLD");
   assert_cached(alone);
   unsetenv("KDL_PTXAS");
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
+    setenv(folders[i], "/x", 1);
+    assert_linked(alone);
+    unsetenv(folders[i]);
+    assert_cached(alone);
+  }
 }
 
 /* Files in the report that change, disappear or appear. Recently modified ones prevent caching. */

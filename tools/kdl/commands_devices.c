@@ -37,11 +37,10 @@ const cli_command cli_command_doctor = {
     .name = "doctor",
     .group = CLI_MACHINE,
     .usage = "kdl doctor",
-    .summary = "report what works on this machine: codecs, drivers, kdl-ld, cache, folders",
-    .details =
-        "Loads the drivers, as 'kdl devices' does, and starts kdl-ld, which tries what its "
-        "confinement should refuse. Also prints the search folders of libraries and the variables "
-        "that are set. Writes nothing.",
+    .summary = "report what works on this machine: codecs, drivers, kdl-ld, tools, cache, folders",
+    .details = "Loads the drivers, as 'kdl devices' does, and starts kdl-ld, which tries what its "
+               "confinement should refuse. Also prints the compilers and linkers that are found, "
+               "the search folders of libraries and the variables that are set. Writes nothing.",
     .options = (const cli_option[]){{.name = NULL}},
     .min_operands = 0,
     .max_operands = 0,

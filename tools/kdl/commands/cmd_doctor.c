@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl doctor: what libkdl finds and lacks on this machine, and which protections are in force,
  * above all those of kdl-ld. */
+#include "compiler/toolchain/toolchain.h"
 #include "lib/inspect/codec.h"
 #include "lib/inspect/containers.h"
 #include "lib/inspect/devices.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Codecs and drivers                                                                           */
+/* Codecs, drivers, tools                                                                       */
 
 static void print_codecs(void) {
   static const kdl_codec codecs[] = {KDL_CODEC_ZSTD, KDL_CODEC_ZLIB, KDL_CODEC_LZ4};
@@ -59,6 +60,16 @@ static kdl_status print_drivers(void) {
   }
   kdl_discovery_free(found);
   return KDL_OK;
+}
+
+static void print_tools(void) {
+  for (int i = 0; i < KDL_TOOL_COUNT; ++i) {
+    const kdl_tool_search *tool = kdl_toolchain_search(i);
+    char path[PATH_MAX], why[1024];
+    bool is_found = kdl_toolchain_find(i, path);
+    cli_print_row(tool->name, "%s",
+                  is_found ? path : kdl_tool_format_missing(tool, why, sizeof why));
+  }
 }
 
 /* The program that kdl push and kdl pull start. */
@@ -115,6 +126,7 @@ int cli_run_doctor(const cli_args *args) {
 #if KDL_WITH_JIT
   cli_doctor_linker();
 #endif
+  print_tools();
   print_registries();
 #if KDL_WITH_JIT
   cli_doctor_cache();

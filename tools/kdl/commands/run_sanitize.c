@@ -17,6 +17,7 @@
  */
 #include "tools/kdl/commands/run.h"
 
+#include "compiler/toolchain/toolchain.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/process.h"
@@ -37,24 +38,13 @@
 /* The second process                                                                           */
 
 static kdl_status find_oclgrind(kdl_arena *arena, const char **out_library) {
-  static const char *const folders[] = {"/usr/lib/oclgrind", "/usr/lib64/oclgrind",
-                                        "/usr/local/lib/oclgrind", "/usr/local/lib"};
-  const char *named = getenv("KDL_OCLGRIND");
-  if (named && *named) {
-    *out_library = named;
-    return access(named, R_OK) == 0 ? KDL_OK
-                                    : kdl_fail(KDL_UNSUPPORTED,
-                                               "KDL_OCLGRIND: bad value '%s': use the path of "
-                                               "Oclgrind's liboclgrind-rt-icd.so",
-                                               named);
-  }
-  for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
-    *out_library = xarena_format(arena, "%s/liboclgrind-rt-icd.so", folders[i]);
-    if (access(*out_library, R_OK) == 0)
-      return KDL_OK;
-  }
-  return kdl_fail(KDL_UNSUPPORTED, "--sanitize: Oclgrind was not found (Debian: oclgrind); "
-                                   "KDL_OCLGRIND names its liboclgrind-rt-icd.so");
+  char path[PATH_MAX], why[512];
+  if (!kdl_toolchain_find(KDL_TOOL_OCLGRIND, path))
+    return kdl_fail(
+        KDL_UNSUPPORTED, "--sanitize: %s",
+        kdl_tool_format_missing(kdl_toolchain_search(KDL_TOOL_OCLGRIND), why, sizeof why));
+  *out_library = xarena_format(arena, "%s", path);
+  return KDL_OK;
 }
 
 static void set_environment(const char *library, const char *log) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/groups_command.h"
 
-#include "cc/groups/groups.h"
+#include "compiler/ir/groups/groups.h"
 #include "ld/confine/confine.h"
 #include "ld/confine/worker.h"
 #include "ld/linker/module.h"
@@ -16,7 +16,7 @@
 
 /* NAME=X,Y,Z */
 static kdl_status parse_groups_kernel(kdl_arena *arena, const char *text,
-                                      ld_groups_kernel *out_kernel) {
+                                      ir_groups_kernel *out_kernel) {
   const char *equals = strrchr(text, '=');
   kdl_string sizes = kdl_text_of(equals ? equals + 1 : "");
   size_t at = 0;
@@ -32,13 +32,13 @@ static kdl_status parse_groups_kernel(kdl_arena *arena, const char *text,
 
 typedef struct {
   ld_request request;
-  ld_groups_kernel *kernels;
+  ir_groups_kernel *kernels;
   size_t count;
   bool strips;
 } groups_job;
 
 static kdl_status lower_groups(const groups_job *job, ld_context *context, LLVMModuleRef module) {
-  KDL_TRY(ld_groups_lower(module, job->kernels, job->count));
+  KDL_TRY(ir_groups_lower(module, job->kernels, job->count));
   KDL_TRY(ld_context_check(context, "barriers"));
   if (job->strips)
     LLVMStripModuleDebugInfo(module);

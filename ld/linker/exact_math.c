@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/exact_math.h"
 
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/llvm_versions.h"
 #include "ld/linker/multiply_add.h"
 #include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
@@ -100,7 +100,7 @@ static void keep_function(const ld_linker *linker, LLVMValueRef call, LLVMValueR
                            LLVMCreateEnumAttribute(LLVMGetTypeContext(LLVMTypeOf(call)),
                                                    LLVMGetEnumAttributeKindForName("nobuiltin", 9),
                                                    0));
-  if (ld_intrinsics_are_evaluated && LLVMGetIntrinsicID(callee))
+  if (ir_intrinsics_are_evaluated && LLVMGetIntrinsicID(callee))
     LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, kept_function(linker, callee));
 }
 
@@ -146,7 +146,7 @@ static kdl_status keep_instruction(const ld_linker *linker, ld_multiply_adds *ad
                                    LLVMValueRef function, LLVMValueRef instruction,
                                    unsigned accuracy) {
   if (LLVMCanValueUseFastMathFlags(instruction) &&
-      (LLVMGetFastMathFlags(instruction) & ~LD_INFERRED_FLAGS))
+      (LLVMGetFastMathFlags(instruction) & ~IR_INFERRED_FLAGS))
     return fail_inexact(linker, function, "fast-math flags");
   if (uses_accuracy(linker->target.family) && LLVMGetMetadata(instruction, accuracy))
     return fail_inexact(linker, function, "operations with a permitted error");

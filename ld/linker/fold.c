@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/fold.h"
 
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/llvm_versions.h"
 #include "ld/linker/exact_math.h"
 #include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
@@ -333,7 +333,7 @@ static kdl_status fold_host(folding *f) {
       return fail_argument(f, &f->arguments[i], "is beyond its parameters");
   }
   LLVMValueRef general = wrap_kernel(f);
-  LLVMBuilderRef builder = ld_create_builder(f->linker->module);
+  LLVMBuilderRef builder = ir_create_builder(f->linker->module);
   LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(f->context, f->kernel, ""));
   LLVMValueRef passed[2] = {copy_group(f, builder, LLVMGetParam(f->kernel, 0)), NULL};
   passed[1] = copy_arguments(f, builder, LLVMGetParam(f->kernel, 1), count);

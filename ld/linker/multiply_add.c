@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/multiply_add.h"
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/llvm_versions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static LLVMModuleRef make_probe(const ld_linker *linker, LLVMValueRef like, LLVM
   LLVMValueRef function = LLVMAddFunction(
       module, "probe", LLVMFunctionType(type, (LLVMTypeRef[]){type, type, type}, 3, 0));
   copy_text_attributes(like, function);
-  LLVMBuilderRef builder = ld_create_builder(module);
+  LLVMBuilderRef builder = ir_create_builder(module);
   LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(context, function, ""));
   LLVMValueRef arguments[3];
   LLVMGetParams(function, arguments);
@@ -83,7 +83,7 @@ bool ld_multiply_add_decide(const ld_linker *linker, ld_multiply_adds *adds, LLV
   bool fused = is_fused(linker, adds, function, element);
   if (is_narrow && linker->target.family != KDL_FAMILY_NVPTX)
     return false;
-  LLVMBuilderRef builder = ld_create_builder(linker->module);
+  LLVMBuilderRef builder = ir_create_builder(linker->module);
   LLVMPositionBuilderBefore(builder, call);
   LLVMValueRef operands[3], value;
   for (unsigned i = 0; i < 3; ++i)

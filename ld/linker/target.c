@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/target.h"
 
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/llvm_versions.h"
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
@@ -150,11 +150,11 @@ static void describe_amd(ld_target *target, const ld_request *request) {
   snprintf(target->cpu, sizeof target->cpu, "%s", id.processor->name);
   kdl_out out = {target->features, sizeof target->features, 0};
   const char *comma = "";
-  if (id.sramecc != KDL_AMDGCN_ANY && !ld_amd_settings_are_flags) {
+  if (id.sramecc != KDL_AMDGCN_ANY && !ir_amd_settings_are_flags) {
     kdl_out_format(&out, "%csramecc", id.sramecc == KDL_AMDGCN_ON ? '+' : '-');
     comma = ",";
   }
-  if (id.xnack != KDL_AMDGCN_ANY && !ld_amd_settings_are_flags) {
+  if (id.xnack != KDL_AMDGCN_ANY && !ir_amd_settings_are_flags) {
     kdl_out_format(&out, "%s%cxnack", comma, id.xnack == KDL_AMDGCN_ON ? '+' : '-');
     comma = ",";
   }
@@ -252,7 +252,7 @@ static kdl_status admit_amd(ld_target *target, const ld_request *request, const 
   uint32_t wavefront = kdl_text_contains(features, "+wavefrontsize32")   ? 32
                        : kdl_text_contains(features, "+wavefrontsize64") ? 64
                                                                          : 0;
-  if (!wavefront && ld_amd_wavefront_is_implied)
+  if (!wavefront && ir_amd_wavefront_is_implied)
     wavefront = kdl_text_starts(kdl_text_of(request->spec.arch), "gfx1") ? 32 : 64;
   if (wavefront && target->wavefront && wavefront != target->wavefront)
     return kdl_fail(KDL_NO_MATCH,
@@ -466,7 +466,7 @@ void ld_target_apply(const ld_target *target, LLVMModuleRef module) {
     set_vector_lengths(target, context, f, is_made);
   }
   kdl_amdgcn_id id;
-  if (ld_amd_settings_are_flags && target->family == KDL_FAMILY_AMDGCN &&
+  if (ir_amd_settings_are_flags && target->family == KDL_FAMILY_AMDGCN &&
       kdl_amdgcn_parse(kdl_text_of(target->arch), &id, NULL)) {
     set_amd_flag(module, "amdgpu.sramecc", id.sramecc);
     set_amd_flag(module, "amdgpu.xnack", id.xnack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/linker/vectorise.h"
 
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/llvm_versions.h"
 #include "lib/inspect/ukernel_passes.h"
 #include "tools/common/memory.h"
 
@@ -127,7 +127,7 @@ kdl_status ld_limit_vectoriser(const ld_linker *linker) {
   kdl_target_family family = linker->target.family;
   bool is_gpu = /* LLVM does not vectorise their loops */
       family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN || family == KDL_FAMILY_SPIRV;
-  if (!ld_vectoriser_is_exponential || is_gpu || has_few_ways(linker->module))
+  if (!ir_vectoriser_is_exponential || is_gpu || has_few_ways(linker->module))
     return KDL_OK;
   /* Nearer to what would be vectorised. */
   LLVMModuleRef simplified = LLVMCloneModule(linker->module);

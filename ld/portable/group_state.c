@@ -3,8 +3,8 @@
  * As docs/decisions/0009-group-variables.md, on values in place of text: which function needs which
  * variable is a fixed point over calls.
  */
-#include "cc/groups/flow.h"
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/groups/flow.h"
+#include "compiler/ir/llvm_versions.h"
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
 #include "support/base/error.h"
@@ -39,7 +39,7 @@ typedef struct {
   LLVMBuilderRef builder;
   user *users;
   size_t count;
-  ld_map numbers; /* of users, by their functions */
+  ir_map numbers; /* of users, by their functions */
 } passing;
 
 void ld_group_state_init(kdl_arena *arena, LLVMModuleRef module, ld_group_state *out_state) {
@@ -135,7 +135,7 @@ static kdl_status fail_use(const passing *p, LLVMValueRef function, const char *
 
 static user *find_user(const passing *p, LLVMValueRef function) {
   uint32_t number;
-  return ld_map_get(&p->numbers, function, &number) ? &p->users[number] : NULL;
+  return ir_map_get(&p->numbers, function, &number) ? &p->users[number] : NULL;
 }
 
 /* Whether an operand stands for a variable, possibly in a constant expression. */
@@ -396,10 +396,10 @@ kdl_status ld_group_state_pass(ld_group_state *state, const char *name) {
       continue;
     bool *needs = xarena_alloc(state->arena, state->variable_count * sizeof *needs);
     memset(needs, 0, state->variable_count * sizeof *needs);
-    ld_map_set(&p.numbers, f, (uint32_t)p.count);
+    ir_map_set(&p.numbers, f, (uint32_t)p.count);
     p.users[p.count++] = (user){.function = f, .needs = needs};
   }
-  p.builder = ld_create_builder(state->module);
+  p.builder = ir_create_builder(state->module);
   kdl_status status = pass_all(&p);
   LLVMDisposeBuilder(p.builder);
   return status;

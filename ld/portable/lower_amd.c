@@ -4,7 +4,7 @@
  * module; a structure by value is copied by the caller, and is a reference to constant memory where
  * it is a kernel's.
  */
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/llvm_versions.h"
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
 #include "support/base/error.h"
@@ -246,7 +246,7 @@ kdl_status ld_lower_amd(ld_linker *linker) {
   amd a = {.module = module,
            .context = linker->context->llvm,
            .layout = LLVMGetModuleDataLayout(module),
-           .builder = ld_create_builder(module),
+           .builder = ir_create_builder(module),
            .arena = linker->request->arena};
   move_variables(&a);
   for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {

@@ -2,11 +2,11 @@
 /*
  * For CPUs: a kernel that runs one work-item becomes one that runs a group, with the descriptor
  * that <kdl/host_abi.h> asks for, as `kdl cc` writes them in C (cc/source/wrapper.c). Kernels with
- * barriers are then split at them (cc/groups).
+ * barriers are then split at them (compiler/ir/groups).
  */
-#include "cc/groups/flow.h"
-#include "cc/groups/groups.h"
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/groups/flow.h"
+#include "compiler/ir/groups/groups.h"
+#include "compiler/ir/llvm_versions.h"
 #include "ld/portable/form.h"
 #include "ld/portable/lower.h"
 #include "support/base/error.h"
@@ -215,12 +215,12 @@ static void build_loops(const wrapper *w, LLVMValueRef function, LLVMValueRef *a
   }
 }
 
-/* One work-item, whose loops cc/groups makes. */
+/* One work-item, whose loops compiler/ir/groups makes. */
 static void build_single_item(const wrapper *w, LLVMValueRef *arguments, unsigned own) {
   LLVMTypeRef type = LLVMFunctionType(w->number, (LLVMTypeRef[]){w->number}, 1, false);
-  LLVMValueRef thread = LLVMGetNamedFunction(w->module, LD_GROUPS_THREAD);
+  LLVMValueRef thread = LLVMGetNamedFunction(w->module, IR_GROUPS_THREAD);
   if (!thread)
-    thread = LLVMAddFunction(w->module, LD_GROUPS_THREAD, type);
+    thread = LLVMAddFunction(w->module, IR_GROUPS_THREAD, type);
   for (int d = 2; d >= 0; --d) {
     LLVMValueRef dim = constant(w, (unsigned)d);
     store_item(w, ITEM_BLOCK, d,
@@ -443,10 +443,10 @@ static kdl_string_list rename_parts(ld_linker *linker) {
 }
 
 /* Whether the function reaches a call of `wanted`. */
-static bool reaches(LLVMValueRef function, LLVMValueRef wanted, ld_map *seen) {
-  if (ld_map_get(seen, function, NULL))
+static bool reaches(LLVMValueRef function, LLVMValueRef wanted, ir_map *seen) {
+  if (ir_map_get(seen, function, NULL))
     return false;
-  ld_map_set(seen, function, 1);
+  ir_map_set(seen, function, 1);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
       for (unsigned k = 0; k < (unsigned)LLVMGetNumOperands(i); ++k) {
@@ -463,7 +463,7 @@ static bool reaches(LLVMValueRef function, LLVMValueRef wanted, ld_map *seen) {
 }
 
 static bool kernel_reaches(const ld_linker *linker, LLVMValueRef item, LLVMValueRef wanted) {
-  ld_map seen = {.arena = linker->request->arena};
+  ir_map seen = {.arena = linker->request->arena};
   return wanted && reaches(item, wanted, &seen);
 }
 
@@ -471,15 +471,15 @@ static kdl_status wrap_kernels(ld_linker *linker, ld_group_state *state,
                                const kdl_string_list *kernels, const bool *uses_dynamic) {
   LLVMContextRef context = linker->context->llvm;
   LLVMModuleRef module = linker->module;
-  LLVMValueRef barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER);
-  ld_groups_kernel *waiting = xarena_alloc(state->arena, (kernels->count + 1) * sizeof *waiting);
+  LLVMValueRef barrier = LLVMGetNamedFunction(module, IR_GROUPS_BARRIER);
+  ir_groups_kernel *waiting = xarena_alloc(state->arena, (kernels->count + 1) * sizeof *waiting);
   size_t waiting_count = 0;
   wrapper w = {.linker = linker,
                .state = state,
                .context = context,
                .module = module,
                .layout = LLVMGetModuleDataLayout(module),
-               .builder = ld_create_builder(module),
+               .builder = ir_create_builder(module),
                .number = LLVMInt32TypeInContext(context),
                .pointer = LLVMPointerTypeInContext(context, 0),
                .group_type = group_struct(context),
@@ -493,7 +493,7 @@ static kdl_status wrap_kernels(ld_linker *linker, ld_group_state *state,
     w.waits = kernel_reaches(linker, w.item, barrier);
     build_descriptor(&w, build_group_function(&w, uses_dynamic[i]));
     if (w.waits)
-      waiting[waiting_count++] = (ld_groups_kernel){
+      waiting[waiting_count++] = (ir_groups_kernel){
           w.kernel.name, {w.kernel.block[0], w.kernel.block[1], w.kernel.block[2]}};
   }
   LLVMDisposeBuilder(w.builder);
@@ -502,13 +502,13 @@ static kdl_status wrap_kernels(ld_linker *linker, ld_group_state *state,
       LLVMDeleteGlobal(state->variables[v]);
   }
   KDL_TRY(ld_module_verify(module, linker->request->caller, "broken by the functions of groups"));
-  return waiting_count ? ld_groups_lower(module, waiting, waiting_count) : KDL_OK;
+  return waiting_count ? ir_groups_lower(module, waiting, waiting_count) : KDL_OK;
 }
 
 static void rename_barrier(LLVMModuleRef module) {
   LLVMValueRef barrier = LLVMGetNamedFunction(module, "kdl_p1_sync_threads");
   if (barrier)
-    LLVMSetValueName2(barrier, LD_GROUPS_BARRIER, sizeof LD_GROUPS_BARRIER - 1);
+    LLVMSetValueName2(barrier, IR_GROUPS_BARRIER, sizeof IR_GROUPS_BARRIER - 1);
 }
 
 kdl_status ld_lower_cpu(ld_linker *linker) {

@@ -6,7 +6,7 @@
  */
 #include "ld/spirv/spirv.h"
 
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/llvm_versions.h"
 #include "ld/portable/form.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -536,7 +536,7 @@ kdl_status ld_spirv_define_instructions(const ld_linker *linker, LLVMModuleRef m
   ld_instruction i = {.module = module,
                       .library = library,
                       .context = context,
-                      .builder = ld_create_builder(module)};
+                      .builder = ir_create_builder(module)};
   kdl_status status = KDL_OK;
   for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f && status == KDL_OK; f = next) {
     next = LLVMGetNextFunction(f);

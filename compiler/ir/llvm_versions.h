@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Where the C API of LLVM 22, 23 and 24 differs. */
-#ifndef KDL_CC_GROUPS_LLVM_VERSIONS_H
-#define KDL_CC_GROUPS_LLVM_VERSIONS_H
+#ifndef KDL_COMPILER_IR_LLVM_VERSIONS_H
+#define KDL_COMPILER_IR_LLVM_VERSIONS_H
 
 #include <llvm-c/Core.h>
 #include <llvm/Config/llvm-config.h>
@@ -9,25 +9,25 @@
 #include <stdbool.h>
 
 /* Whether AMD's settings xnack and sramecc are flags of a module, not features of functions. */
-enum { ld_amd_settings_are_flags = LLVM_VERSION_MAJOR >= 24 };
+enum { ir_amd_settings_are_flags = LLVM_VERSION_MAJOR >= 24 };
 
 /* Whether Clang omits the size of wavefronts that is a processor's default: 32 from gfx10 on. */
-enum { ld_amd_wavefront_is_implied = LLVM_VERSION_MAJOR >= 23 };
+enum { ir_amd_wavefront_is_implied = LLVM_VERSION_MAJOR >= 23 };
 
 /* Fast-math flags that LLVM's passes add to operations for which they have proven them. */
-#define LD_INFERRED_FLAGS                                                                          \
+#define IR_INFERRED_FLAGS                                                                          \
   (LLVMFastMathFlags)(LLVM_VERSION_MAJOR < 23 ? LLVMFastMathNone : LLVMFastMathNoNaNs)
 
 /* Whether LLVM evaluates calls of its intrinsics with constants in spite of `nobuiltin`. */
-enum { ld_intrinsics_are_evaluated = LLVM_VERSION_MAJOR >= 24 };
+enum { ir_intrinsics_are_evaluated = LLVM_VERSION_MAJOR >= 24 };
 
 /* Whether the time in which loops are vectorised is exponential (ld/linker/vectorise.h). */
-enum { ld_vectoriser_is_exponential = LLVM_VERSION_MAJOR == 23 };
+enum { ir_vectoriser_is_exponential = LLVM_VERSION_MAJOR == 23 };
 
 /* The name of the feature AMX-TF32; "" where LLVM does not have it. */
-#define LD_AMX_TF32 (LLVM_VERSION_MAJOR < 23 ? "amx-tf32" : "")
+#define IR_AMX_TF32 (LLVM_VERSION_MAJOR < 23 ? "amx-tf32" : "")
 
-static inline bool ld_is_branch(LLVMValueRef instruction) {
+static inline bool ir_is_branch(LLVMValueRef instruction) {
 #if LLVM_VERSION_MAJOR < 23
   return LLVMIsABranchInst(instruction);
 #else
@@ -35,7 +35,7 @@ static inline bool ld_is_branch(LLVMValueRef instruction) {
 #endif
 }
 
-static inline LLVMBuilderRef ld_create_builder(LLVMModuleRef module) {
+static inline LLVMBuilderRef ir_create_builder(LLVMModuleRef module) {
 #if LLVM_VERSION_MAJOR < 24
   return LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/groups/loops.h"
+#include "compiler/ir/groups/loops.h"
 
-static uint32_t variable_index(const ld_loops *loops, const ld_variable *variable) {
+static uint32_t variable_index(const ir_loops *loops, const ir_variable *variable) {
   return (uint32_t)(variable - loops->flow->variables);
 }
 
@@ -9,12 +9,12 @@ static uint32_t variable_index(const ld_loops *loops, const ld_variable *variabl
 /* Variables of work-items                                                                      */
 
 /* The type in memory, where single bits are bytes. */
-static LLVMTypeRef stored_type(const ld_loops *loops, LLVMTypeRef type) {
+static LLVMTypeRef stored_type(const ir_loops *loops, LLVMTypeRef type) {
   return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 1 ? loops->i8
                                                                                         : type;
 }
 
-static uint64_t stride_of(const ld_loops *loops, const ld_variable *variable) {
+static uint64_t stride_of(const ir_loops *loops, const ir_variable *variable) {
   uint64_t size = LLVMABISizeOfType(loops->layout, stored_type(loops, variable->type));
   uint64_t align = variable->is_simple
                        ? LLVMABIAlignmentOfType(loops->layout, stored_type(loops, variable->type))
@@ -22,20 +22,20 @@ static uint64_t stride_of(const ld_loops *loops, const ld_variable *variable) {
   return (size + align - 1) / align * align;
 }
 
-uint64_t ld_loops_bytes_per_item(const ld_loops *loops) {
-  const ld_flow *flow = loops->flow;
+uint64_t ir_loops_bytes_per_item(const ir_loops *loops) {
+  const ir_flow *flow = loops->flow;
   uint64_t sum = 0;
   for (uint32_t v = 0; v < flow->variable_count; ++v)
     sum +=
-        flow->variables[v].storage == LD_STORAGE_ITEM ? stride_of(loops, &flow->variables[v]) : 0;
+        flow->variables[v].storage == IR_STORAGE_ITEM ? stride_of(loops, &flow->variables[v]) : 0;
   return sum;
 }
 
-void ld_loops_allocate(ld_loops *loops) {
-  ld_flow *flow = loops->flow;
+void ir_loops_allocate(ir_loops *loops) {
+  ir_flow *flow = loops->flow;
   for (uint32_t v = 0; v < flow->variable_count; ++v) {
-    ld_variable *variable = &flow->variables[v];
-    if (variable->storage != LD_STORAGE_ITEM)
+    ir_variable *variable = &flow->variables[v];
+    if (variable->storage != IR_STORAGE_ITEM)
       continue;
     uint64_t stride = stride_of(loops, variable);
     unsigned align = LLVMGetAlignment(variable->alloca);
@@ -51,8 +51,8 @@ void ld_loops_allocate(ld_loops *loops) {
 }
 
 /* The address of this work-item's element, in the body of a region's loop. */
-static LLVMValueRef item_address(ld_loops *loops, ld_loop *loop, uint32_t number) {
-  const ld_variable *variable = &loops->flow->variables[number];
+static LLVMValueRef item_address(ir_loops *loops, ir_loop *loop, uint32_t number) {
+  const ir_variable *variable = &loops->flow->variables[number];
   if (!loop->item_addresses[number]) {
     LLVMPositionBuilderBefore(loops->builder, loop->body_end);
     LLVMValueRef offset =
@@ -65,7 +65,7 @@ static LLVMValueRef item_address(ld_loops *loops, ld_loop *loop, uint32_t number
 }
 
 /* A full load or store of a per-item variable. */
-static void rewrite_access(ld_loops *loops, LLVMValueRef instruction, const ld_variable *variable,
+static void rewrite_access(ir_loops *loops, LLVMValueRef instruction, const ir_variable *variable,
                            LLVMValueRef pointer) {
   LLVMTypeRef type = stored_type(loops, variable->type);
   unsigned align = LLVMABIAlignmentOfType(loops->layout, type);
@@ -92,9 +92,9 @@ static void rewrite_access(ld_loops *loops, LLVMValueRef instruction, const ld_v
 /* ------------------------------------------------------------------------------------------ */
 /* Variables of the group                                                                       */
 
-static LLVMValueRef group_value_at_entry(ld_loops *loops, ld_loop *loop, uint32_t number) {
+static LLVMValueRef group_value_at_entry(ir_loops *loops, ir_loop *loop, uint32_t number) {
   if (!loop->entry_values[number]) {
-    const ld_variable *variable = &loops->flow->variables[number];
+    const ir_variable *variable = &loops->flow->variables[number];
     LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
     loop->entry_values[number] =
         LLVMBuildLoad2(loops->builder, variable->type, variable->alloca, "");
@@ -102,45 +102,45 @@ static LLVMValueRef group_value_at_entry(ld_loops *loops, ld_loop *loop, uint32_
   return loop->entry_values[number];
 }
 
-static LLVMValueRef group_value(ld_loops *loops, ld_loop *loop, uint32_t number) {
+static LLVMValueRef group_value(ir_loops *loops, ir_loop *loop, uint32_t number) {
   return loop->current_values[number] ? loop->current_values[number]
                                       : group_value_at_entry(loops, loop, number);
 }
 
-static void replace_group_loads(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block) {
+static void replace_group_loads(ir_loops *loops, ir_loop *loop, LLVMBasicBlockRef block) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
     next = LLVMGetNextInstruction(i);
-    ld_variable *loaded = ld_flow_loaded(loops->flow, i);
-    if (!loaded || loaded->storage != LD_STORAGE_GROUP)
+    ir_variable *loaded = ir_flow_loaded(loops->flow, i);
+    if (!loaded || loaded->storage != IR_STORAGE_GROUP)
       continue;
     LLVMReplaceAllUsesWith(i, group_value(loops, loop, variable_index(loops, loaded)));
     LLVMInstructionEraseFromParent(i);
   }
 }
 
-static ld_saved_value *find_saved_value(const ld_loops *loops, LLVMValueRef value) {
-  ld_saved_value *kept = loops->saved_values;
+static ir_saved_value *find_saved_value(const ir_loops *loops, LLVMValueRef value) {
+  ir_saved_value *kept = loops->saved_values;
   while (kept && kept->value != value)
     kept = kept->next;
   return kept;
 }
 
-static void hoist_block(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block) {
+static void hoist_block(ir_loops *loops, ir_loop *loop, LLVMBasicBlockRef block) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
     next = LLVMGetNextInstruction(i);
-    ld_variable *loaded = ld_flow_loaded(loops->flow, i);
-    ld_variable *stored = ld_flow_stored(loops->flow, i);
-    if (loaded && loaded->storage == LD_STORAGE_GROUP) {
+    ir_variable *loaded = ir_flow_loaded(loops->flow, i);
+    ir_variable *stored = ir_flow_stored(loops->flow, i);
+    if (loaded && loaded->storage == IR_STORAGE_GROUP) {
       LLVMReplaceAllUsesWith(i, group_value(loops, loop, variable_index(loops, loaded)));
       LLVMInstructionEraseFromParent(i);
-    } else if (stored && stored->storage == LD_STORAGE_GROUP) {
+    } else if (stored && stored->storage == IR_STORAGE_GROUP) {
       loop->current_values[variable_index(loops, stored)] = LLVMGetOperand(i, 0);
       LLVMInstructionEraseFromParent(i);
-    } else if (ld_flow_can_hoist(loops->flow, i)) {
+    } else if (ir_flow_can_hoist(loops->flow, i)) {
       LLVMInstructionRemoveFromParent(i);
       LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
       LLVMInsertIntoBuilder(loops->builder, i);
-      const ld_saved_value *kept = find_saved_value(loops, i);
+      const ir_saved_value *kept = find_saved_value(loops, i);
       if (kept)
         LLVMBuildStore(loops->builder, i, kept->storage);
     }
@@ -148,18 +148,18 @@ static void hoist_block(ld_loops *loops, ld_loop *loop, LLVMBasicBlockRef block)
 }
 
 /* By block: 1 + the index of the last unconditional block before it, or 0 for none. */
-static uint32_t *find_preceding_blocks(const ld_loops *loops, const ld_region *region) {
-  const ld_flow *flow = loops->flow;
-  uint32_t *turns = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *turns);
+static uint32_t *find_preceding_blocks(const ir_loops *loops, const ir_region *region) {
+  const ir_flow *flow = loops->flow;
+  uint32_t *turns = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof *turns);
   for (uint32_t k = 0; k < region->unconditional_count; ++k)
     turns[region->unconditional_blocks[k]] = k + 1;
   for (uint32_t k = 0; k < region->unconditional_count; ++k)
-    ld_flow_mark_reachable(flow, region->unconditional_blocks[k], k + 1, turns);
+    ir_flow_mark_reachable(flow, region->unconditional_blocks[k], k + 1, turns);
   return turns;
 }
 
-static void hoist_region(ld_loops *loops, ld_loop *loop, const ld_region *region) {
-  const ld_flow *flow = loops->flow;
+static void hoist_region(ir_loops *loops, ir_loop *loop, const ir_region *region) {
+  const ir_flow *flow = loops->flow;
   const uint32_t *turns = find_preceding_blocks(loops, region);
   for (uint32_t turn = 0; turn <= region->unconditional_count; ++turn) {
     if (turn)
@@ -172,7 +172,7 @@ static void hoist_region(ld_loops *loops, ld_loop *loop, const ld_region *region
   }
 }
 
-static void save_group_values(ld_loops *loops, ld_loop *loop) {
+static void save_group_values(ir_loops *loops, ir_loop *loop) {
   LLVMPositionBuilderAtEnd(loops->builder, loop->preheader);
   for (uint32_t v = 0; v < loops->flow->variable_count; ++v) {
     if (loop->current_values[v])
@@ -183,16 +183,16 @@ static void save_group_values(ld_loops *loops, ld_loop *loop) {
 /* ------------------------------------------------------------------------------------------ */
 /* Rematerialization                                                                            */
 
-static LLVMValueRef load_saved_value(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
-  const ld_flow *flow = loops->flow;
-  ld_saved_value *kept = find_saved_value(loops, value);
+static LLVMValueRef load_saved_value(ir_loops *loops, ir_loop *loop, LLVMValueRef value) {
+  const ir_flow *flow = loops->flow;
+  ir_saved_value *kept = find_saved_value(loops, value);
   if (!kept) {
-    kept = ld_zeroed_alloc(flow->arena, 1, sizeof *kept);
+    kept = ir_zeroed_alloc(flow->arena, 1, sizeof *kept);
     LLVMPositionBuilderBefore(loops->builder, LLVMGetFirstInstruction(loops->entry));
     *kept =
-        (ld_saved_value){.value = value,
+        (ir_saved_value){.value = value,
                          .storage = LLVMBuildAlloca(loops->builder, LLVMTypeOf(value), ""),
-                         .at = ld_zeroed_alloc(flow->arena, flow->region_count, sizeof *kept->at),
+                         .at = ir_zeroed_alloc(flow->arena, flow->region_count, sizeof *kept->at),
                          .next = loops->saved_values};
     loops->saved_values = kept;
   }
@@ -204,12 +204,12 @@ static LLVMValueRef load_saved_value(ld_loops *loops, ld_loop *loop, LLVMValueRe
   return *at;
 }
 
-static LLVMValueRef rematerialize_value(ld_loops *loops, ld_loop *loop, LLVMValueRef value);
+static LLVMValueRef rematerialize_value(ir_loops *loops, ir_loop *loop, LLVMValueRef value);
 
-static LLVMValueRef rematerialize_variable(ld_loops *loops, ld_loop *loop,
-                                           const ld_variable *variable) {
+static LLVMValueRef rematerialize_variable(ir_loops *loops, ir_loop *loop,
+                                           const ir_variable *variable) {
   uint32_t number = variable_index(loops, variable);
-  if (variable->storage == LD_STORAGE_GROUP)
+  if (variable->storage == IR_STORAGE_GROUP)
     return group_value_at_entry(loops, loop, number);
   if (!loop->rematerialized[number])
     loop->rematerialized[number] =
@@ -217,15 +217,15 @@ static LLVMValueRef rematerialize_variable(ld_loops *loops, ld_loop *loop,
   return loop->rematerialized[number];
 }
 
-static LLVMValueRef rematerialize_value(ld_loops *loops, ld_loop *loop, LLVMValueRef value) {
+static LLVMValueRef rematerialize_value(ir_loops *loops, ir_loop *loop, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value))
     return value;
-  if (ld_flow_calls(value, loops->flow->thread))
+  if (ir_flow_calls(value, loops->flow->thread))
     return loop->thread[LLVMConstIntGetZExtValue(LLVMGetOperand(value, 0)) % 3];
-  const ld_variable *loaded = ld_flow_loaded(loops->flow, value);
+  const ir_variable *loaded = ir_flow_loaded(loops->flow, value);
   if (loaded)
     return rematerialize_variable(loops, loop, loaded);
-  if (ld_flow_can_hoist(loops->flow, value))
+  if (ir_flow_can_hoist(loops->flow, value))
     return load_saved_value(loops, loop, value);
   unsigned count = (unsigned)LLVMGetNumOperands(value);
   LLVMValueRef clone = LLVMInstructionClone(value);
@@ -237,44 +237,44 @@ static LLVMValueRef rematerialize_value(ld_loops *loops, ld_loop *loop, LLVMValu
 }
 
 /* The variable of a load that variable_storage.c leaves to rematerialization; else NULL. */
-static const ld_variable *rematerialized_variable(const ld_flow *flow, LLVMValueRef load) {
-  const ld_variable *variable = ld_flow_loaded(flow, load);
-  if (!variable || variable->storage == LD_STORAGE_GROUP || variable->rematerialization_cost <= 0)
+static const ir_variable *rematerialized_variable(const ir_flow *flow, LLVMValueRef load) {
+  const ir_variable *variable = ir_flow_loaded(flow, load);
+  if (!variable || variable->storage == IR_STORAGE_GROUP || variable->rematerialization_cost <= 0)
     return NULL;
-  uint32_t here = flow->blocks[ld_flow_block_of(flow, load)].region;
-  uint32_t there = flow->blocks[ld_flow_block_of(flow, variable->only_store)].region;
+  uint32_t here = flow->blocks[ir_flow_block_of(flow, load)].region;
+  uint32_t there = flow->blocks[ir_flow_block_of(flow, variable->only_store)].region;
   return here != there ? variable : NULL;
 }
 
-static void for_each_rematerialized_load(ld_loops *loops,
-                                         void (*visit)(ld_loops *loops, ld_loop *loop,
-                                                       LLVMValueRef load, const ld_variable *)) {
-  const ld_flow *flow = loops->flow;
+static void for_each_rematerialized_load(ir_loops *loops,
+                                         void (*visit)(ir_loops *loops, ir_loop *loop,
+                                                       LLVMValueRef load, const ir_variable *)) {
+  const ir_flow *flow = loops->flow;
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].ref), next; i; i = next) {
       next = LLVMGetNextInstruction(i);
-      const ld_variable *variable = rematerialized_variable(flow, i);
+      const ir_variable *variable = rematerialized_variable(flow, i);
       if (variable)
         visit(loops, &loops->loops[flow->blocks[b].region], i, variable);
     }
   }
 }
 
-static void rematerialize_load(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
-                               const ld_variable *variable) {
+static void rematerialize_load(ir_loops *loops, ir_loop *loop, LLVMValueRef load,
+                               const ir_variable *variable) {
   (void)load;
   rematerialize_variable(loops, loop, variable);
 }
 
-static void replace_load(ld_loops *loops, ld_loop *loop, LLVMValueRef load,
-                         const ld_variable *variable) {
+static void replace_load(ir_loops *loops, ir_loop *loop, LLVMValueRef load,
+                         const ir_variable *variable) {
   LLVMReplaceAllUsesWith(load, loop->rematerialized[variable_index(loops, variable)]);
   LLVMInstructionEraseFromParent(load);
 }
 
 /* All values are computed before any is used, because they are computed from the original
  * function. */
-void ld_loops_rematerialize(ld_loops *loops) {
+void ir_loops_rematerialize(ir_loops *loops) {
   for_each_rematerialized_load(loops, rematerialize_load);
   for_each_rematerialized_load(loops, replace_load);
 }
@@ -282,7 +282,7 @@ void ld_loops_rematerialize(ld_loops *loops) {
 /* ------------------------------------------------------------------------------------------ */
 /* A region                                                                                     */
 
-static void replace_thread(ld_loops *loops, ld_loop *loop, LLVMValueRef call) {
+static void replace_thread(ir_loops *loops, ir_loop *loop, LLVMValueRef call) {
   LLVMValueRef direction = LLVMGetOperand(call, 0);
   LLVMValueRef value = LLVMConstInt(loops->i32, 0, false);
   LLVMPositionBuilderBefore(loops->builder, call);
@@ -296,11 +296,11 @@ static void replace_thread(ld_loops *loops, ld_loop *loop, LLVMValueRef call) {
   LLVMInstructionEraseFromParent(call);
 }
 
-static void replace_addresses(ld_loops *loops, ld_loop *loop, LLVMValueRef instruction) {
+static void replace_addresses(ir_loops *loops, ir_loop *loop, LLVMValueRef instruction) {
   for (int k = 0; k < LLVMGetNumOperands(instruction); ++k) {
-    const ld_variable *variable =
-        ld_flow_variable(loops->flow, LLVMGetOperand(instruction, (unsigned)k));
-    if (variable && variable->storage == LD_STORAGE_ITEM)
+    const ir_variable *variable =
+        ir_flow_variable(loops->flow, LLVMGetOperand(instruction, (unsigned)k));
+    if (variable && variable->storage == IR_STORAGE_ITEM)
       LLVMSetOperand(instruction, (unsigned)k,
                      item_address(loops, loop, variable_index(loops, variable)));
   }
@@ -308,33 +308,33 @@ static void replace_addresses(ld_loops *loops, ld_loop *loop, LLVMValueRef instr
 
 /* Marks an access that a loop over work-items may do in any order: different work-items access
  * different addresses, or neither writes what the other accesses before the next barrier. */
-static void mark_access(ld_loops *loops, LLVMValueRef instruction) {
+static void mark_access(ir_loops *loops, LLVMValueRef instruction) {
   bool is_load = LLVMIsALoadInst(instruction), is_store = LLVMIsAStoreInst(instruction);
   if (!is_load && !is_store)
     return;
   LLVMValueRef pointer = LLVMGetOperand(instruction, is_load ? 0 : 1);
   while (LLVMIsAGetElementPtrInst(pointer))
     pointer = LLVMGetOperand(pointer, 0);
-  if (LLVMIsAAllocaInst(pointer) && ld_flow_variable(loops->flow, pointer))
+  if (LLVMIsAAllocaInst(pointer) && ir_flow_variable(loops->flow, pointer))
     return; /* one for all iterations */
   LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(loops->context, "llvm.access.group", 17),
                   loops->access_group);
 }
 
-void ld_loops_rewrite_values(ld_loops *loops, uint32_t number) {
-  const ld_flow *flow = loops->flow;
-  const ld_region *region = &flow->regions[number];
-  ld_loop *loop = &loops->loops[number];
+void ir_loops_rewrite_values(ir_loops *loops, uint32_t number) {
+  const ir_flow *flow = loops->flow;
+  const ir_region *region = &flow->regions[number];
+  ir_loop *loop = &loops->loops[number];
   hoist_region(loops, loop, region);
   for (uint32_t k = 0; k < region->block_count; ++k) {
     LLVMBasicBlockRef block = flow->blocks[region->blocks[k]].ref;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
       next = LLVMGetNextInstruction(i);
-      const ld_variable *loaded = ld_flow_loaded(flow, i), *stored = ld_flow_stored(flow, i);
-      const ld_variable *whole = loaded ? loaded : stored;
-      if (whole && whole->storage == LD_STORAGE_ITEM)
+      const ir_variable *loaded = ir_flow_loaded(flow, i), *stored = ir_flow_stored(flow, i);
+      const ir_variable *whole = loaded ? loaded : stored;
+      if (whole && whole->storage == IR_STORAGE_ITEM)
         rewrite_access(loops, i, whole, item_address(loops, loop, variable_index(loops, whole)));
-      else if (ld_flow_calls(i, flow->thread))
+      else if (ir_flow_calls(i, flow->thread))
         replace_thread(loops, loop, i);
       else
         replace_addresses(loops, loop, i);
@@ -343,8 +343,8 @@ void ld_loops_rewrite_values(ld_loops *loops, uint32_t number) {
   save_group_values(loops, loop);
 }
 
-void ld_loops_mark_accesses(ld_loops *loops, uint32_t number) {
-  const ld_region *region = &loops->flow->regions[number];
+void ir_loops_mark_accesses(ir_loops *loops, uint32_t number) {
+  const ir_region *region = &loops->flow->regions[number];
   for (uint32_t k = 0; k < region->block_count; ++k) {
     LLVMBasicBlockRef block = loops->flow->blocks[region->blocks[k]].ref;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))

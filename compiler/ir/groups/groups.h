@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Work-group lowering: kernels for the CPU with barriers (docs/decisions/0012-barriers.md). It
- * belongs to `kdl cc` but runs in kdl-ld (--groups), and includes nothing from kdl-ld.
+ * Work-group lowering: kernels for the CPU with barriers (docs/decisions/0012-barriers.md). kdl-ld
+ * runs it, for `kdl cc` (--groups) and for portable images; it includes nothing from kdl-ld.
  *
  * `kdl cc` passes IR in which the function of a kernel runs one work-item: it calls kdl_cc_thread
  * for its index and kdl_cc_barrier for a barrier. The lowering turns it into a function that runs a
@@ -16,8 +16,8 @@
  *   atomics.c           operations that need not be atomic
  *   loop_dependences.c  which loops may be marked as parallel for LLVM
  */
-#ifndef KDL_LD_GROUPS_H
-#define KDL_LD_GROUPS_H
+#ifndef KDL_COMPILER_IR_GROUPS_H
+#define KDL_COMPILER_IR_GROUPS_H
 
 #include <kdl/kdl.h>
 
@@ -27,16 +27,16 @@
 #include <stdint.h>
 
 /* Placeholders that `kdl cc` and <kdl/kernel/host.h> call; nothing defines them. */
-#define LD_GROUPS_BARRIER "kdl_cc_barrier"
-#define LD_GROUPS_THREAD "kdl_cc_thread"
+#define IR_GROUPS_BARRIER "kdl_cc_barrier"
+#define IR_GROUPS_THREAD "kdl_cc_thread"
 
-typedef struct ld_groups_kernel {
+typedef struct ir_groups_kernel {
   const char *name;
   uint32_t block[3]; /* 0: the launch decides */
-} ld_groups_kernel;
+} ir_groups_kernel;
 
 /* KDL_BAD_FILE with a location in the source if a kernel cannot be lowered. LLVM's own diagnostics
  * go to the handler of the module's context, which the caller checks afterwards. */
-kdl_status ld_groups_lower(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count);
+kdl_status ir_groups_lower(LLVMModuleRef module, const ir_groups_kernel *kernels, size_t count);
 
 #endif

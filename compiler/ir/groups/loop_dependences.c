@@ -6,7 +6,7 @@
  * of the same address. So a loop gets the mark only if that cannot happen; the others are left to
  * LLVM's own analysis.
  */
-#include "cc/groups/loops.h"
+#include "compiler/ir/groups/loops.h"
 
 enum { max_depth = 24, max_accesses = 512 };
 
@@ -17,8 +17,8 @@ typedef struct {
 } value_stride;
 
 typedef struct {
-  const ld_loops *loops;
-  const ld_loop *loop;
+  const ir_loops *loops;
+  const ir_loop *loop;
   uint32_t region;
   LLVMValueRef counter; /* of the innermost loop */
 } dependence_check;
@@ -28,7 +28,7 @@ static const value_stride unknown_stride = {false, 0}, zero_stride = {true, 0};
 static bool is_in_region(const dependence_check *o, LLVMValueRef instruction) {
   LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
   uint32_t number;
-  if (ld_map_get(&o->loops->flow->block_numbers, block, &number))
+  if (ir_map_get(&o->loops->flow->block_numbers, block, &number))
     return o->loops->flow->blocks[number].region == o->region;
   return block == LLVMGetInstructionParent(o->loop->body_end);
 }
@@ -78,7 +78,7 @@ static value_stride stride_if_invariant(const dependence_check *o, LLVMValueRef 
     if (!operand.is_known || operand.step)
       return unknown_stride;
   }
-  return ld_flow_is_pure(instruction) ? zero_stride : unknown_stride;
+  return ir_flow_is_pure(instruction) ? zero_stride : unknown_stride;
 }
 
 static value_stride stride_of(const dependence_check *o, LLVMValueRef value, int depth) {
@@ -86,7 +86,7 @@ static value_stride stride_of(const dependence_check *o, LLVMValueRef value, int
     return (value_stride){true, 1};
   if (!LLVMIsAInstruction(value))
     return zero_stride;
-  LLVMValueRef held = LLVMIsALoadInst(value) ? ld_flow_single_stored_value(value) : NULL;
+  LLVMValueRef held = LLVMIsALoadInst(value) ? ir_flow_single_stored_value(value) : NULL;
   if (depth > max_depth)
     return unknown_stride;
   if (held)
@@ -132,11 +132,11 @@ typedef struct {
 } access;
 
 static void find_object(const dependence_check *o, LLVMValueRef pointer, access *out) {
-  pointer = ld_flow_underlying_object(pointer);
+  pointer = ir_flow_underlying_object(pointer);
   if (LLVMIsAAllocaInst(pointer)) {
     out->kind = known_object;
     out->of = pointer;
-  } else if (ld_flow_is_group_address(pointer)) {
+  } else if (ir_flow_is_group_address(pointer)) {
     out->kind = known_object;
     out->of = LLVMGetCalledValue(pointer);
   } else if (LLVMIsALoadInst(pointer) && LLVMIsALoadInst(LLVMGetOperand(pointer, 0))) {
@@ -161,7 +161,7 @@ static bool read_access(const dependence_check *o, LLVMValueRef instruction, acc
   if (!is_load && !is_store)
     return false;
   LLVMValueRef pointer = LLVMGetOperand(instruction, is_load ? 0 : 1);
-  if (ld_flow_variable(o->loops->flow, pointer))
+  if (ir_flow_variable(o->loops->flow, pointer))
     return false;
   LLVMTypeRef type = is_load ? LLVMTypeOf(instruction) : LLVMTypeOf(LLVMGetOperand(instruction, 0));
   value_stride step = stride_of(o, pointer, 0);
@@ -173,19 +173,19 @@ static bool read_access(const dependence_check *o, LLVMValueRef instruction, acc
 }
 
 /* Whether one iteration can get from one block to another within the region. */
-static bool can_reach(const ld_flow *flow, uint32_t from, uint32_t to) {
-  uint32_t *marks = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *marks);
-  ld_flow_mark_reachable(flow, from, 1, marks);
+static bool can_reach(const ir_flow *flow, uint32_t from, uint32_t to) {
+  uint32_t *marks = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof *marks);
+  ir_flow_mark_reachable(flow, from, 1, marks);
   return marks[to] != 0;
 }
 
-static bool comes_before(const ld_flow *flow, const access *a, const access *b) {
+static bool comes_before(const ir_flow *flow, const access *a, const access *b) {
   return (a->block == b->block && a < b) || can_reach(flow, a->block, b->block);
 }
 
 /* The vectoriser moves combined accesses to the first load or to the last store. Loads before all
  * stores, and two stores, keep their order. */
-static bool may_reorder(const ld_flow *flow, const access *all, size_t count, const access *a) {
+static bool may_reorder(const ir_flow *flow, const access *all, size_t count, const access *a) {
   size_t stores = a->is_store;
   for (const access *b = all; b < all + count; ++b) {
     if (a == b || !may_alias(a, b))
@@ -200,15 +200,15 @@ static bool may_reorder(const ld_flow *flow, const access *all, size_t count, co
   return false;
 }
 
-bool ld_loops_is_parallel(const ld_loops *loops, uint32_t number) {
-  const ld_flow *flow = loops->flow;
-  const ld_region *region = &flow->regions[number];
+bool ir_loops_is_parallel(const ir_loops *loops, uint32_t number) {
+  const ir_flow *flow = loops->flow;
+  const ir_region *region = &flow->regions[number];
   dependence_check o = {.loops = loops, .loop = &loops->loops[number], .region = number};
   for (unsigned d = 3; d-- > 0;) {
     if (o.loop->headers[d])
       o.counter = o.loop->thread[d];
   }
-  access *all = ld_zeroed_alloc(flow->arena, max_accesses, sizeof *all);
+  access *all = ir_zeroed_alloc(flow->arena, max_accesses, sizeof *all);
   size_t count = 0;
   for (uint32_t k = 0; k < region->block_count; ++k) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[region->blocks[k]].ref); i;

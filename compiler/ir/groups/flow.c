@@ -1,54 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/groups/flow.h"
+#include "compiler/ir/groups/flow.h"
 
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/llvm_versions.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/memory.h"
 
 #include <llvm-c/DebugInfo.h>
 
-void *ld_zeroed_alloc(kdl_arena *arena, size_t count, size_t size) {
+void *ir_zeroed_alloc(kdl_arena *arena, size_t count, size_t size) {
   return memset(xarena_alloc(arena, count * size + 1), 0, count * size + 1);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Instructions                                                                                 */
 
-bool ld_flow_calls(LLVMValueRef instruction, LLVMValueRef function) {
+bool ir_flow_calls(LLVMValueRef instruction, LLVMValueRef function) {
   return function && LLVMIsACallInst(instruction) && LLVMGetCalledValue(instruction) == function;
 }
 
-bool ld_flow_returns(const ld_block *block) {
+bool ir_flow_returns(const ir_block *block) {
   return LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(block->ref)) == LLVMRet;
 }
 
-kdl_string ld_flow_value_name(LLVMValueRef value) {
+kdl_string ir_flow_value_name(LLVMValueRef value) {
   kdl_string name;
   name.data = LLVMGetValueName2(value, &name.length);
   return name;
 }
 
-bool ld_flow_is_group_address(LLVMValueRef instruction) {
+bool ir_flow_is_group_address(LLVMValueRef instruction) {
   return LLVMIsACallInst(instruction) &&
-         kdl_text_starts(ld_flow_value_name(LLVMGetCalledValue(instruction)), "kdl.local.");
+         kdl_text_starts(ir_flow_value_name(LLVMGetCalledValue(instruction)), "kdl.local.");
 }
 
 /* memory(none) */
 static bool touches_no_memory(LLVMValueRef function) {
   LLVMAttributeRef attribute =
       LLVMIsAFunction(function)
-          ? LLVMGetEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES,
+          ? LLVMGetEnumAttributeAtIndex(function, IR_FUNCTION_ATTRIBUTES,
                                         LLVMGetEnumAttributeKindForName("memory", 6))
           : NULL;
   return attribute && LLVMGetEnumAttributeValue(attribute) == 0;
 }
 
-bool ld_flow_is_pure(LLVMValueRef instruction) {
+bool ir_flow_is_pure(LLVMValueRef instruction) {
   switch (LLVMGetInstructionOpcode(instruction)) {
   case LLVMCall:
     return touches_no_memory(LLVMGetCalledValue(instruction)) ||
-           ld_flow_is_group_address(instruction);
+           ir_flow_is_group_address(instruction);
   case LLVMPHI:
   case LLVMLoad:
   case LLVMStore:
@@ -63,7 +63,7 @@ bool ld_flow_is_pure(LLVMValueRef instruction) {
   }
 }
 
-const char *ld_flow_location(const ld_flow *flow, LLVMValueRef instruction) {
+const char *ir_flow_location(const ir_flow *flow, LLVMValueRef instruction) {
   LLVMValueRef found = instruction;
   while (found && LLVMGetDebugLocLine(found) == 0)
     found = LLVMGetPreviousInstruction(found);
@@ -77,8 +77,8 @@ const char *ld_flow_location(const ld_flow *flow, LLVMValueRef instruction) {
                        LLVMGetDebugLocColumn(found));
 }
 
-const char *ld_flow_kernel_at(const ld_flow *flow, LLVMValueRef instruction) {
-  const char *where = instruction ? ld_flow_location(flow, instruction) : NULL;
+const char *ir_flow_kernel_at(const ir_flow *flow, LLVMValueRef instruction) {
+  const char *where = instruction ? ir_flow_location(flow, instruction) : NULL;
   return xarena_format(flow->arena, "%s%skernel %s", where ? where : "", where ? ": " : "",
                        flow->kernel->name);
 }
@@ -86,33 +86,33 @@ const char *ld_flow_kernel_at(const ld_flow *flow, LLVMValueRef instruction) {
 /* ------------------------------------------------------------------------------------------ */
 /* Variables                                                                                    */
 
-uint32_t ld_flow_block_of(const ld_flow *flow, LLVMValueRef instruction) {
+uint32_t ir_flow_block_of(const ir_flow *flow, LLVMValueRef instruction) {
   uint32_t number = 0;
-  ld_map_get(&flow->block_numbers, LLVMGetInstructionParent(instruction), &number);
+  ir_map_get(&flow->block_numbers, LLVMGetInstructionParent(instruction), &number);
   return number;
 }
 
-ld_variable *ld_flow_variable(const ld_flow *flow, LLVMValueRef value) {
+ir_variable *ir_flow_variable(const ir_flow *flow, LLVMValueRef value) {
   uint32_t number;
-  return ld_map_get(&flow->variable_numbers, value, &number) ? &flow->variables[number] : NULL;
+  return ir_map_get(&flow->variable_numbers, value, &number) ? &flow->variables[number] : NULL;
 }
 
-static ld_variable *simple_variable(const ld_flow *flow, LLVMValueRef pointer) {
-  ld_variable *v = ld_flow_variable(flow, pointer);
+static ir_variable *simple_variable(const ir_flow *flow, LLVMValueRef pointer) {
+  ir_variable *v = ir_flow_variable(flow, pointer);
   return v && v->is_simple ? v : NULL;
 }
 
-ld_variable *ld_flow_loaded(const ld_flow *flow, LLVMValueRef instruction) {
+ir_variable *ir_flow_loaded(const ir_flow *flow, LLVMValueRef instruction) {
   return LLVMIsALoadInst(instruction) ? simple_variable(flow, LLVMGetOperand(instruction, 0))
                                       : NULL;
 }
 
-ld_variable *ld_flow_stored(const ld_flow *flow, LLVMValueRef instruction) {
+ir_variable *ir_flow_stored(const ir_flow *flow, LLVMValueRef instruction) {
   return LLVMIsAStoreInst(instruction) ? simple_variable(flow, LLVMGetOperand(instruction, 1))
                                        : NULL;
 }
 
-static void read_variable_uses(ld_variable *v) {
+static void read_variable_uses(ir_variable *v) {
   v->is_simple = true;
   for (LLVMUseRef use = LLVMGetFirstUse(v->alloca); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -129,7 +129,7 @@ static void read_variable_uses(ld_variable *v) {
   }
 }
 
-static kdl_status read_variables(ld_flow *flow) {
+static kdl_status read_variables(ir_flow *flow) {
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(flow->function);
   size_t count = 0;
   for (uint32_t b = 0; b < flow->block_count; ++b) {
@@ -141,16 +141,16 @@ static kdl_status read_variables(ld_flow *flow) {
         return kdl_fail(KDL_BAD_FILE,
                         "%s waits for its group (__gpu_sync_threads), and has an array "
                         "of variable length here, which it cannot have on the CPU",
-                        ld_flow_kernel_at(flow, i));
+                        ir_flow_kernel_at(flow, i));
       ++count;
     }
   }
-  flow->variables = ld_zeroed_alloc(flow->arena, count, sizeof *flow->variables);
+  flow->variables = ir_zeroed_alloc(flow->arena, count, sizeof *flow->variables);
   for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i; i = LLVMGetNextInstruction(i)) {
     if (!LLVMIsAAllocaInst(i))
       continue;
-    ld_variable *v = &flow->variables[flow->variable_count];
-    ld_map_set(&flow->variable_numbers, i, flow->variable_count++);
+    ir_variable *v = &flow->variables[flow->variable_count];
+    ir_map_set(&flow->variable_numbers, i, flow->variable_count++);
     v->alloca = i;
     v->type = LLVMGetAllocatedType(i);
     LLVMValueRef length = LLVMGetOperand(i, 0);
@@ -161,7 +161,7 @@ static kdl_status read_variables(ld_flow *flow) {
   return KDL_OK;
 }
 
-LLVMValueRef ld_flow_single_stored_value(LLVMValueRef load) {
+LLVMValueRef ir_flow_single_stored_value(LLVMValueRef load) {
   LLVMValueRef place = LLVMGetOperand(load, 0), found = NULL;
   if (!LLVMIsAAllocaInst(place))
     return NULL;
@@ -176,10 +176,10 @@ LLVMValueRef ld_flow_single_stored_value(LLVMValueRef load) {
   return found;
 }
 
-LLVMValueRef ld_flow_underlying_object(LLVMValueRef pointer) {
+LLVMValueRef ir_flow_underlying_object(LLVMValueRef pointer) {
   enum { deepest = 32 };
   for (int depth = 0; depth < deepest; ++depth) {
-    LLVMValueRef held = LLVMIsALoadInst(pointer) ? ld_flow_single_stored_value(pointer) : NULL;
+    LLVMValueRef held = LLVMIsALoadInst(pointer) ? ir_flow_single_stored_value(pointer) : NULL;
     if (LLVMIsAGetElementPtrInst(pointer))
       pointer = LLVMGetOperand(pointer, 0);
     else if (held)
@@ -201,43 +201,43 @@ static void add_unique(uint32_t *list, uint32_t *count, uint32_t number) {
   list[(*count)++] = number;
 }
 
-static kdl_status read_blocks(ld_flow *flow) {
+static kdl_status read_blocks(ir_flow *flow) {
   uint32_t count = LLVMCountBasicBlocks(flow->function);
-  flow->blocks = ld_zeroed_alloc(flow->arena, count, sizeof *flow->blocks);
+  flow->blocks = ir_zeroed_alloc(flow->arena, count, sizeof *flow->blocks);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {
-    ld_map_set(&flow->block_numbers, b, flow->block_count);
+    ir_map_set(&flow->block_numbers, b, flow->block_count);
     flow->blocks[flow->block_count++].ref = b;
   }
-  uint32_t *before = ld_zeroed_alloc(flow->arena, count, sizeof *before);
+  uint32_t *before = ir_zeroed_alloc(flow->arena, count, sizeof *before);
   for (uint32_t b = 0; b < count; ++b) {
-    ld_block *block = &flow->blocks[b];
+    ir_block *block = &flow->blocks[b];
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref);
     unsigned successors = LLVMGetNumSuccessors(end);
     LLVMOpcode opcode = LLVMGetInstructionOpcode(end);
-    if (!ld_is_branch(end) && opcode != LLVMSwitch && opcode != LLVMRet &&
+    if (!ir_is_branch(end) && opcode != LLVMSwitch && opcode != LLVMRet &&
         opcode != LLVMUnreachable)
       return kdl_fail(KDL_BAD_FILE,
                       "%s waits for its group (__gpu_sync_threads), and jumps here to a "
                       "computed label, which it cannot on the CPU",
-                      ld_flow_kernel_at(flow, end));
-    block->successors = ld_zeroed_alloc(flow->arena, successors, sizeof *block->successors);
+                      ir_flow_kernel_at(flow, end));
+    block->successors = ir_zeroed_alloc(flow->arena, successors, sizeof *block->successors);
     for (unsigned i = 0; i < successors; ++i) {
       uint32_t number = 0;
-      ld_map_get(&flow->block_numbers, LLVMGetSuccessor(end, i), &number);
+      ir_map_get(&flow->block_numbers, LLVMGetSuccessor(end, i), &number);
       add_unique(block->successors, &block->successor_count, number);
     }
     if (block->successor_count > 1)
       block->condition = LLVMGetOperand(end, 0);
     for (uint32_t i = 0; i < block->successor_count; ++i)
       ++before[block->successors[i]];
-    block->is_barrier = ld_flow_calls(LLVMGetFirstInstruction(block->ref), flow->barrier);
+    block->is_barrier = ir_flow_calls(LLVMGetFirstInstruction(block->ref), flow->barrier);
   }
   for (uint32_t b = 0; b < count; ++b)
-    flow->blocks[b].predecessors = ld_zeroed_alloc(flow->arena, before[b], sizeof *before);
+    flow->blocks[b].predecessors = ir_zeroed_alloc(flow->arena, before[b], sizeof *before);
   for (uint32_t b = 0; b < count; ++b) {
     for (uint32_t i = 0; i < flow->blocks[b].successor_count; ++i) {
-      ld_block *next = &flow->blocks[flow->blocks[b].successors[i]];
+      ir_block *next = &flow->blocks[flow->blocks[b].successors[i]];
       next->predecessors[next->predecessor_count++] = b;
     }
   }
@@ -255,7 +255,7 @@ typedef struct {
   uint32_t count;
 } post_dominators;
 
-static void visit_post_order(const ld_flow *flow, post_dominators *j, uint32_t block,
+static void visit_post_order(const ir_flow *flow, post_dominators *j, uint32_t block,
                              uint32_t *stack) {
   uint32_t depth = 0;
   if (j->number[block])
@@ -265,7 +265,7 @@ static void visit_post_order(const ld_flow *flow, post_dominators *j, uint32_t b
   at[depth] = 0;
   j->number[block] = 1;
   for (;;) {
-    const ld_block *b = &flow->blocks[stack[depth]];
+    const ir_block *b = &flow->blocks[stack[depth]];
     if (at[depth] < b->predecessor_count) {
       uint32_t before = b->predecessors[at[depth]++];
       if (j->number[before])
@@ -281,11 +281,11 @@ static void visit_post_order(const ld_flow *flow, post_dominators *j, uint32_t b
   }
 }
 
-static uint32_t common_post_dominator(const ld_flow *flow, const post_dominators *j, uint32_t a,
+static uint32_t common_post_dominator(const ir_flow *flow, const post_dominators *j, uint32_t a,
                                       uint32_t b) {
   while (a != b) {
-    if (a == LD_FLOW_END || b == LD_FLOW_END)
-      return LD_FLOW_END;
+    if (a == IR_FLOW_END || b == IR_FLOW_END)
+      return IR_FLOW_END;
     if (j->number[a] < j->number[b])
       a = flow->blocks[a].post_dominator;
     else
@@ -294,11 +294,11 @@ static uint32_t common_post_dominator(const ld_flow *flow, const post_dominators
   return a;
 }
 
-static void find_post_dominators(ld_flow *flow) {
-  post_dominators j = {.order = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(uint32_t)),
-                       .number = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(uint32_t))};
-  uint32_t *stack = ld_zeroed_alloc(flow->arena, 2 * (size_t)flow->block_count, sizeof(uint32_t));
-  bool *ends = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
+static void find_post_dominators(ir_flow *flow) {
+  post_dominators j = {.order = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof(uint32_t)),
+                       .number = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof(uint32_t))};
+  uint32_t *stack = ir_zeroed_alloc(flow->arena, 2 * (size_t)flow->block_count, sizeof(uint32_t));
+  bool *ends = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     ends[b] = flow->blocks[b].successor_count == 0;
     if (ends[b])
@@ -310,15 +310,15 @@ static void find_post_dominators(ld_flow *flow) {
       visit_post_order(flow, &j, b, stack);
     }
   }
-  bool *known = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
+  bool *known = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
   for (uint32_t i = 0; i < j.count; ++i)
     j.number[j.order[i]] = i;
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = j.count; i-- > 0;) {
-      ld_block *block = &flow->blocks[j.order[i]];
+      ir_block *block = &flow->blocks[j.order[i]];
       bool has = ends[j.order[i]];
-      uint32_t join = LD_FLOW_END;
+      uint32_t join = IR_FLOW_END;
       for (uint32_t k = 0; k < block->successor_count; ++k) {
         if (!known[block->successors[k]])
           continue;
@@ -334,17 +334,17 @@ static void find_post_dominators(ld_flow *flow) {
   }
 }
 
-static void find_control_dependents(ld_flow *flow) {
-  uint32_t *stack = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack);
+static void find_control_dependents(ir_flow *flow) {
+  uint32_t *stack = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack);
   for (uint32_t b = 0; b < flow->block_count; ++b) {
-    ld_block *block = &flow->blocks[b];
+    ir_block *block = &flow->blocks[b];
     if (!block->condition)
       continue;
-    block->control_dependents = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
+    block->control_dependents = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof(bool));
     uint32_t depth = 0;
     stack[depth++] = b;
     while (depth) {
-      const ld_block *from = &flow->blocks[stack[--depth]];
+      const ir_block *from = &flow->blocks[stack[--depth]];
       for (uint32_t i = 0; i < from->successor_count; ++i) {
         uint32_t to = from->successors[i];
         if (to == block->post_dominator || block->control_dependents[to])
@@ -357,11 +357,11 @@ static void find_control_dependents(ld_flow *flow) {
   }
 }
 
-void ld_flow_mark_reachable(const ld_flow *flow, uint32_t block, uint32_t mark, uint32_t *marks) {
-  uint32_t *stack = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack), depth = 0;
+void ir_flow_mark_reachable(const ir_flow *flow, uint32_t block, uint32_t mark, uint32_t *marks) {
+  uint32_t *stack = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack), depth = 0;
   stack[depth++] = block;
   while (depth) {
-    const ld_block *from = &flow->blocks[stack[--depth]];
+    const ir_block *from = &flow->blocks[stack[--depth]];
     for (uint32_t i = 0; i < from->successor_count && !from->is_uniform_exit; ++i) {
       uint32_t to = from->successors[i];
       if (flow->blocks[to].region != from->region || marks[to])
@@ -372,12 +372,12 @@ void ld_flow_mark_reachable(const ld_flow *flow, uint32_t block, uint32_t mark, 
   }
 }
 
-void ld_flow_find_reachable_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set) {
-  uint32_t *stack = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack), depth = 0;
+void ir_flow_find_reachable_before_barrier(const ir_flow *flow, uint32_t block, bool *out_set) {
+  uint32_t *stack = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof *stack), depth = 0;
   uint32_t join = flow->blocks[block].post_dominator;
   stack[depth++] = block;
   while (depth) {
-    const ld_block *from = &flow->blocks[stack[--depth]];
+    const ir_block *from = &flow->blocks[stack[--depth]];
     for (uint32_t i = 0; i < from->successor_count; ++i) {
       uint32_t to = from->successors[i];
       if (to == join || out_set[to] || flow->blocks[to].is_barrier)
@@ -388,7 +388,7 @@ void ld_flow_find_reachable_before_barrier(const ld_flow *flow, uint32_t block, 
   }
 }
 
-kdl_status ld_flow_read(ld_flow *flow) {
+kdl_status ir_flow_read(ir_flow *flow) {
   KDL_TRY(read_blocks(flow));
   KDL_TRY(read_variables(flow));
   find_post_dominators(flow);

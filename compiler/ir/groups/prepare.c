@@ -3,8 +3,8 @@
  * Hides group memory from LLVM's passes: they would take it for a local variable that no other code
  * stores to. A call of an unknown function provides its address instead.
  */
-#include "cc/groups/flow.h"
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/groups/flow.h"
+#include "compiler/ir/llvm_versions.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 
@@ -23,14 +23,14 @@ static unsigned attribute_kind(const char *attribute) {
 
 static void add_attribute(LLVMValueRef function, const char *name) {
   LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
-  LLVMAddAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES,
+  LLVMAddAttributeAtIndex(function, IR_FUNCTION_ATTRIBUTES,
                           LLVMCreateEnumAttribute(context, attribute_kind(name), 0));
 }
 
 /* Enables optimisation of this function, whatever the source asks for elsewhere. */
 static void allow_inlining(LLVMValueRef function) {
-  LLVMRemoveEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attribute_kind("optnone"));
-  LLVMRemoveEnumAttributeAtIndex(function, LD_FUNCTION_ATTRIBUTES, attribute_kind("noinline"));
+  LLVMRemoveEnumAttributeAtIndex(function, IR_FUNCTION_ATTRIBUTES, attribute_kind("optnone"));
+  LLVMRemoveEnumAttributeAtIndex(function, IR_FUNCTION_ATTRIBUTES, attribute_kind("noinline"));
 }
 
 static void set_pure(LLVMValueRef function) {
@@ -42,8 +42,8 @@ static void set_pure(LLVMValueRef function) {
 /* ------------------------------------------------------------------------------------------ */
 /* Inlining                                                                                     */
 
-static bool is_kernel(LLVMValueRef function, const ld_groups_kernel *kernels, size_t count) {
-  kdl_string name = ld_flow_value_name(function);
+static bool is_kernel(LLVMValueRef function, const ir_groups_kernel *kernels, size_t count) {
+  kdl_string name = ir_flow_value_name(function);
   for (size_t i = 0; i < count; ++i) {
     if (kdl_text_is(name, kernels[i].name))
       return true;
@@ -54,7 +54,7 @@ static bool is_kernel(LLVMValueRef function, const ld_groups_kernel *kernels, si
 /* The name in the source. */
 static kdl_string source_name(LLVMValueRef function) {
   static const char prefix[] = "kdl_cc_item_";
-  kdl_string name = ld_flow_value_name(function);
+  kdl_string name = ir_flow_value_name(function);
   return kdl_text_starts(name, prefix) ? kdl_text_substr(name, sizeof prefix - 1) : name;
 }
 
@@ -71,8 +71,8 @@ static const char *location_text(LLVMValueRef instruction, char *buffer, size_t 
 }
 
 /* Inlines every direct and indirect caller of `function` into the kernels. */
-static kdl_status inline_callers(LLVMValueRef function, const ld_groups_kernel *kernels,
-                                 size_t count, ld_map *seen) {
+static kdl_status inline_callers(LLVMValueRef function, const ir_groups_kernel *kernels,
+                                 size_t count, ir_map *seen) {
   char line[512];
   for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -86,9 +86,9 @@ static kdl_status inline_callers(LLVMValueRef function, const ld_groups_kernel *
     }
     LLVMValueRef caller = LLVMGetBasicBlockParent(LLVMGetInstructionParent(user));
     allow_inlining(caller);
-    if (is_kernel(caller, kernels, count) || ld_map_get(seen, caller, NULL))
+    if (is_kernel(caller, kernels, count) || ir_map_get(seen, caller, NULL))
       continue;
-    ld_map_set(seen, caller, 1);
+    ir_map_set(seen, caller, 1);
     add_attribute(caller, "alwaysinline");
     KDL_TRY(inline_callers(caller, kernels, count, seen));
   }
@@ -100,8 +100,8 @@ static void inline_index_callers(LLVMModuleRef module) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     unsigned last = LLVMCountParams(f);
     if (LLVMIsDeclaration(f) || last == 0 ||
-        !kdl_text_starts(ld_flow_value_name(LLVMGetParam(f, last - 1)), "kdl.group.") ||
-        LLVMGetEnumAttributeAtIndex(f, LD_FUNCTION_ATTRIBUTES, attribute_kind("noinline")))
+        !kdl_text_starts(ir_flow_value_name(LLVMGetParam(f, last - 1)), "kdl.group.") ||
+        LLVMGetEnumAttributeAtIndex(f, IR_FUNCTION_ATTRIBUTES, attribute_kind("noinline")))
       continue;
     add_attribute(f, "alwaysinline");
   }
@@ -122,7 +122,7 @@ static kdl_status run_passes(LLVMModuleRef module, LLVMValueRef function, const 
 }
 
 /* A function with a barrier that is still called is recursive. */
-static kdl_status check_inlined(LLVMValueRef barrier, const ld_groups_kernel *kernels,
+static kdl_status check_inlined(LLVMValueRef barrier, const ir_groups_kernel *kernels,
                                 size_t count) {
   char line[512];
   for (LLVMUseRef use = LLVMGetFirstUse(barrier); use; use = LLVMGetNextUse(use)) {
@@ -142,10 +142,10 @@ static kdl_status check_inlined(LLVMValueRef barrier, const ld_groups_kernel *ke
   return KDL_OK;
 }
 
-kdl_status ld_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ld_groups_kernel *kernels,
+kdl_status ir_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ir_groups_kernel *kernels,
                             size_t count) {
-  LLVMValueRef barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER);
-  LLVMValueRef thread = LLVMGetNamedFunction(module, LD_GROUPS_THREAD);
+  LLVMValueRef barrier = LLVMGetNamedFunction(module, IR_GROUPS_BARRIER);
+  LLVMValueRef thread = LLVMGetNamedFunction(module, IR_GROUPS_THREAD);
   if (thread)
     set_pure(thread);
   if (!barrier)
@@ -153,7 +153,7 @@ kdl_status ld_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ld_gro
   add_attribute(barrier, "convergent");
   add_attribute(barrier, "noduplicate");
   add_attribute(barrier, "nomerge");
-  KDL_TRY(inline_callers(barrier, kernels, count, &(ld_map){.arena = arena}));
+  KDL_TRY(inline_callers(barrier, kernels, count, &(ir_map){.arena = arena}));
   inline_index_callers(module);
   KDL_TRY(run_passes(module, NULL, "always-inline"));
   return check_inlined(barrier, kernels, count);
@@ -164,20 +164,20 @@ kdl_status ld_groups_inline(kdl_arena *arena, LLVMModuleRef module, const ld_gro
 
 static bool is_group_memory(LLVMValueRef instruction) {
   if (!LLVMIsAAllocaInst(instruction) ||
-      !kdl_text_starts(ld_flow_value_name(instruction), "kdl.group."))
+      !kdl_text_starts(ir_flow_value_name(instruction), "kdl.group."))
     return false;
   LLVMTypeRef type = LLVMGetAllocatedType(instruction);
   const char *name = LLVMGetTypeKind(type) == LLVMStructTypeKind ? LLVMGetStructName(type) : NULL;
   return !name || strcmp(name, "struct.kdl_item") != 0;
 }
 
-static void hide_memory(ld_flow *flow, LLVMBuilderRef builder, ld_group_memory **out_memory,
+static void hide_memory(ir_flow *flow, LLVMBuilderRef builder, ir_group_memory **out_memory,
                         size_t *out_count) {
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(flow->function);
   size_t count = 0;
   for (LLVMValueRef i = LLVMGetFirstInstruction(entry); i; i = LLVMGetNextInstruction(i))
     count += is_group_memory(i);
-  *out_memory = ld_zeroed_alloc(flow->arena, count, sizeof **out_memory);
+  *out_memory = ir_zeroed_alloc(flow->arena, count, sizeof **out_memory);
   *out_count = 0;
   LLVMTypeRef pointer = LLVMPointerTypeInContext(flow->context, 0);
   LLVMTypeRef type = LLVMFunctionType(pointer, NULL, 0, false);
@@ -187,8 +187,8 @@ static void hide_memory(ld_flow *flow, LLVMBuilderRef builder, ld_group_memory *
       continue;
     char name[64];
     snprintf(name, sizeof name, "kdl.local.%zu", *out_count);
-    ld_group_memory *memory = &(*out_memory)[(*out_count)++];
-    *memory = (ld_group_memory){LLVMAddFunction(flow->module, name, type), LLVMGetAllocatedType(i),
+    ir_group_memory *memory = &(*out_memory)[(*out_count)++];
+    *memory = (ir_group_memory){LLVMAddFunction(flow->module, name, type), LLVMGetAllocatedType(i),
                                 LLVMGetAlignment(i)};
     set_pure(memory->function);
     LLVMPositionBuilderBefore(builder, i);
@@ -201,7 +201,7 @@ static void hide_memory(ld_flow *flow, LLVMBuilderRef builder, ld_group_memory *
 /* Normal form                                                                                  */
 
 /* Lifetimes and alias scopes hold for the variables and pointers of one work-item only. */
-static void drop_lifetimes_and_scopes(const ld_flow *flow) {
+static void drop_lifetimes_and_scopes(const ir_flow *flow) {
   static const char *const kinds[] = {"alias.scope", "noalias"};
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {
@@ -212,7 +212,7 @@ static void drop_lifetimes_and_scopes(const ld_flow *flow) {
             i, LLVMGetMDKindIDInContext(flow->context, kinds[k], (unsigned)strlen(kinds[k])), NULL);
       if (!LLVMIsACallInst(i))
         continue;
-      kdl_string name = ld_flow_value_name(LLVMGetCalledValue(i));
+      kdl_string name = ir_flow_value_name(LLVMGetCalledValue(i));
       if (kdl_text_starts(name, "llvm.lifetime.") || kdl_text_starts(name, "llvm.assume") ||
           kdl_text_starts(name, "llvm.experimental.noalias."))
         LLVMInstructionEraseFromParent(i);
@@ -235,7 +235,7 @@ static void branch_instead(LLVMBuilderRef builder, LLVMBasicBlockRef block, LLVM
   LLVMBuildBr(builder, to);
 }
 
-static void split_at(ld_flow *flow, LLVMBuilderRef builder, LLVMValueRef barrier) {
+static void split_at(ir_flow *flow, LLVMBuilderRef builder, LLVMValueRef barrier) {
   LLVMContextRef context = flow->context;
   LLVMBasicBlockRef before = LLVMGetInstructionParent(barrier);
   LLVMBasicBlockRef waits = LLVMAppendBasicBlockInContext(context, flow->function, "kdl.barrier");
@@ -248,14 +248,14 @@ static void split_at(ld_flow *flow, LLVMBuilderRef builder, LLVMValueRef barrier
   LLVMBuildBr(builder, waits);
 }
 
-static void split_blocks(ld_flow *flow, LLVMBuilderRef builder) {
+static void split_blocks(ir_flow *flow, LLVMBuilderRef builder) {
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
       bool is_alone = i == LLVMGetFirstInstruction(b) &&
                       LLVMGetNextInstruction(i) == LLVMGetLastInstruction(b) &&
                       b != LLVMGetEntryBasicBlock(flow->function);
-      if (ld_flow_calls(i, flow->barrier) && !is_alone) {
+      if (ir_flow_calls(i, flow->barrier) && !is_alone) {
         split_at(flow, builder, i);
         break;
       }
@@ -264,7 +264,7 @@ static void split_blocks(ld_flow *flow, LLVMBuilderRef builder) {
 }
 
 /* One block returns, and one is never reached, as LLVM's pass mergereturn had it until LLVM 24. */
-static void merge_ends(ld_flow *flow, LLVMBuilderRef builder, LLVMOpcode opcode) {
+static void merge_ends(ir_flow *flow, LLVMBuilderRef builder, LLVMOpcode opcode) {
   LLVMBasicBlockRef first = NULL, merged = NULL;
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b && b != merged;
        b = LLVMGetNextBasicBlock(b)) {
@@ -287,32 +287,32 @@ static void merge_ends(ld_flow *flow, LLVMBuilderRef builder, LLVMOpcode opcode)
   }
 }
 
-kdl_status ld_groups_hide_memory(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
-  LLVMBuilderRef builder = ld_create_builder(flow->module);
+kdl_status ir_groups_hide_memory(ir_flow *flow, ir_group_memory **out_memory, size_t *out_count) {
+  LLVMBuilderRef builder = ir_create_builder(flow->module);
   hide_memory(flow, builder, out_memory, out_count);
   LLVMDisposeBuilder(builder);
   KDL_TRY(run_passes(flow->module, flow->function,
                      "sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa,early-cse,"
                      "simplifycfg,instcombine<no-verify-fixpoint>"));
-  builder = ld_create_builder(flow->module);
+  builder = ir_create_builder(flow->module);
   merge_ends(flow, builder, LLVMRet);
   merge_ends(flow, builder, LLVMUnreachable);
   LLVMDisposeBuilder(builder);
   return KDL_OK;
 }
 
-kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
-  KDL_TRY(ld_groups_hide_memory(flow, out_memory, out_count));
+kdl_status ir_groups_simplify(ir_flow *flow, ir_group_memory **out_memory, size_t *out_count) {
+  KDL_TRY(ir_groups_hide_memory(flow, out_memory, out_count));
   drop_lifetimes_and_scopes(flow);
   KDL_TRY(run_passes(flow->module, flow->function, "reg2mem"));
-  LLVMBuilderRef builder = ld_create_builder(flow->module);
+  LLVMBuilderRef builder = ir_create_builder(flow->module);
   split_blocks(flow, builder);
   LLVMDisposeBuilder(builder);
   return run_passes(flow->module, flow->function, "reg2mem");
 }
 
-void ld_groups_restore_memory(ld_flow *flow, const ld_group_memory *memory, size_t count) {
-  LLVMBuilderRef builder = ld_create_builder(flow->module);
+void ir_groups_restore_memory(ir_flow *flow, const ir_group_memory *memory, size_t count) {
+  LLVMBuilderRef builder = ir_create_builder(flow->module);
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(flow->function);
   for (size_t i = 0; i < count; ++i) {
     LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));
@@ -328,7 +328,7 @@ void ld_groups_restore_memory(ld_flow *flow, const ld_group_memory *memory, size
        b = LLVMGetNextBasicBlock(b)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
       next = LLVMGetNextInstruction(i);
-      if (ld_flow_calls(i, flow->barrier))
+      if (ir_flow_calls(i, flow->barrier))
         LLVMInstructionEraseFromParent(i);
     }
   }

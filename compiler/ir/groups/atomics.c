@@ -4,12 +4,12 @@
  * other thread sees its memory. They get no mark (loop_dependences.c): a work-item reads what the
  * one before it wrote. Operations that also order other memory stay atomic.
  */
-#include "cc/groups/flow.h"
-#include "cc/groups/llvm_versions.h"
+#include "compiler/ir/groups/flow.h"
+#include "compiler/ir/llvm_versions.h"
 
 static bool is_on_group_memory(LLVMValueRef pointer) {
-  LLVMValueRef root = ld_flow_underlying_object(pointer);
-  return LLVMIsAInstruction(root) && ld_flow_is_group_address(root);
+  LLVMValueRef root = ir_flow_underlying_object(pointer);
+  return LLVMIsAInstruction(root) && ir_flow_is_group_address(root);
 }
 
 static LLVMValueRef build_select(LLVMBuilderRef builder, LLVMIntPredicate predicate, LLVMValueRef a,
@@ -88,8 +88,8 @@ static bool is_relaxed(LLVMAtomicOrdering ordering) {
   return ordering == LLVMAtomicOrderingMonotonic || ordering == LLVMAtomicOrderingUnordered;
 }
 
-void ld_groups_relax_atomics(ld_flow *flow) {
-  LLVMBuilderRef builder = ld_create_builder(flow->module);
+void ir_groups_relax_atomics(ir_flow *flow) {
+  LLVMBuilderRef builder = ir_create_builder(flow->module);
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(flow->function); b;
        b = LLVMGetNextBasicBlock(b)) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {

@@ -4,7 +4,7 @@
  * the loop collects the exit of each one, and the group aborts with a message if they differ,
  * because one of the exits leads to a barrier.
  */
-#include "cc/groups/loops.h"
+#include "compiler/ir/groups/loops.h"
 #include "tools/common/memory.h"
 
 #include <kdl/host_abi.h>
@@ -14,12 +14,12 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Entries of regions                                                                           */
 
-LLVMBasicBlockRef ld_loops_entry_of(const ld_loops *loops, LLVMBasicBlockRef block) {
-  const ld_flow *flow = loops->flow;
+LLVMBasicBlockRef ir_loops_entry_of(const ir_loops *loops, LLVMBasicBlockRef block) {
+  const ir_flow *flow = loops->flow;
   uint32_t b = 0;
-  ld_map_get(&flow->block_numbers, block, &b);
-  const ld_region *region = &flow->regions[flow->blocks[b].region];
-  const ld_loop *loop = &loops->loops[flow->blocks[b].region];
+  ir_map_get(&flow->block_numbers, block, &b);
+  const ir_region *region = &flow->regions[flow->blocks[b].region];
+  const ir_loop *loop = &loops->loops[flow->blocks[b].region];
   if (region->is_barrier)
     return block;
   uint32_t entry = 0;
@@ -28,25 +28,25 @@ LLVMBasicBlockRef ld_loops_entry_of(const ld_loops *loops, LLVMBasicBlockRef blo
   return loop->entry_blocks ? loop->entry_blocks[entry] : loop->preheader;
 }
 
-static void redirect_branch(const ld_loops *loops, LLVMValueRef branch) {
+static void redirect_branch(const ir_loops *loops, LLVMValueRef branch) {
   for (unsigned i = 0; i < LLVMGetNumSuccessors(branch); ++i)
-    LLVMSetSuccessor(branch, i, ld_loops_entry_of(loops, LLVMGetSuccessor(branch, i)));
+    LLVMSetSuccessor(branch, i, ir_loops_entry_of(loops, LLVMGetSuccessor(branch, i)));
 }
 
 /* Ends the group: the launch fails with the message. A runtime without that ends the program. */
-void ld_loops_emit_abort(ld_loops *loops, const char *message) {
-  LLVMBasicBlockRef ask = ld_loops_add_block(loops, "kdl.ask"),
-                    tell = ld_loops_add_block(loops, "kdl.tell");
-  LLVMBasicBlockRef end = ld_loops_add_block(loops, "kdl.stop");
+void ir_loops_emit_abort(ir_loops *loops, const char *message) {
+  LLVMBasicBlockRef ask = ir_loops_add_block(loops, "kdl.ask"),
+                    tell = ir_loops_add_block(loops, "kdl.tell");
+  LLVMBasicBlockRef end = ir_loops_add_block(loops, "kdl.stop");
   LLVMTypeRef pointer = LLVMPointerTypeInContext(loops->context, 0);
   LLVMTypeRef nothing = LLVMFunctionType(LLVMVoidTypeInContext(loops->context), NULL, 0, false);
-  LLVMValueRef size = ld_loops_load_field(loops, loops->i32, offsetof(kdl_host_group, size), 4);
+  LLVMValueRef size = ir_loops_load_field(loops, loops->i32, offsetof(kdl_host_group, size), 4);
   LLVMBuildCondBr(loops->builder,
                   LLVMBuildICmp(loops->builder, LLVMIntUGE, size,
-                                ld_loops_const_i32(loops, sizeof(kdl_host_group)), ""),
+                                ir_loops_const_i32(loops, sizeof(kdl_host_group)), ""),
                   ask, end);
   LLVMPositionBuilderAtEnd(loops->builder, ask);
-  LLVMValueRef at = ld_loops_load_field(loops, pointer, offsetof(kdl_host_group, error), 8);
+  LLVMValueRef at = ir_loops_load_field(loops, pointer, offsetof(kdl_host_group, error), 8);
   LLVMBuildCondBr(loops->builder, LLVMBuildIsNull(loops->builder, at, ""), end, tell);
   LLVMPositionBuilderAtEnd(loops->builder, tell);
   LLVMValueRef words = LLVMBuildGlobalStringPtr(loops->builder, message, "kdl.message");
@@ -70,7 +70,7 @@ typedef struct {
   LLVMValueRef all, some;
 } votes;
 
-static votes open_votes(ld_loops *loops, const ld_loop *loop, LLVMTypeRef type) {
+static votes open_votes(ir_loops *loops, const ir_loop *loop, LLVMTypeRef type) {
   LLVMPositionBuilderBefore(loops->builder, LLVMGetFirstInstruction(loops->entry));
   votes v = {type, LLVMBuildAlloca(loops->builder, type, ""),
              LLVMBuildAlloca(loops->builder, type, "")};
@@ -81,7 +81,7 @@ static votes open_votes(ld_loops *loops, const ld_loop *loop, LLVMTypeRef type) 
 }
 
 /* Adds the vote of one work-item, at the builder. */
-static void vote(ld_loops *loops, votes v, LLVMValueRef decision) {
+static void vote(ir_loops *loops, votes v, LLVMValueRef decision) {
   LLVMBuilderRef builder = loops->builder;
   LLVMBuildStore(builder,
                  LLVMBuildAnd(builder, LLVMBuildLoad2(builder, v.type, v.all, ""), decision, ""),
@@ -92,26 +92,26 @@ static void vote(ld_loops *loops, votes v, LLVMValueRef decision) {
 }
 
 /* The common vote, after the loop; aborts the group if they differ. */
-static LLVMValueRef count_votes(ld_loops *loops, const ld_loop *loop, votes v,
+static LLVMValueRef count_votes(ir_loops *loops, const ir_loop *loop, votes v,
                                 const char *message) {
   LLVMPositionBuilderAtEnd(loops->builder, loop->after);
   LLVMValueRef agreed = LLVMBuildLoad2(loops->builder, v.type, v.all, "");
   LLVMValueRef differ = LLVMBuildICmp(loops->builder, LLVMIntNE, agreed,
                                       LLVMBuildLoad2(loops->builder, v.type, v.some, ""), "");
-  LLVMBasicBlockRef stopping = ld_loops_add_block(loops, "kdl.differ"),
-                    on = ld_loops_add_block(loops, "kdl.agree");
+  LLVMBasicBlockRef stopping = ir_loops_add_block(loops, "kdl.differ"),
+                    on = ir_loops_add_block(loops, "kdl.agree");
   LLVMBuildCondBr(loops->builder, differ, stopping, on);
   LLVMPositionBuilderAtEnd(loops->builder, stopping);
-  ld_loops_emit_abort(loops, message);
+  ir_loops_emit_abort(loops, message);
   LLVMPositionBuilderAtEnd(loops->builder, on);
   return agreed;
 }
 
 /* Names a branch of the region that controls a barrier, and that barrier. */
-static const char *divergence_message(const ld_flow *flow, const ld_region *region) {
+static const char *divergence_message(const ir_flow *flow, const ir_region *region) {
   LLVMValueRef branch = NULL, barrier = NULL;
   for (uint32_t k = 0; k < region->block_count && !barrier; ++k) {
-    const ld_block *block = &flow->blocks[region->blocks[k]];
+    const ir_block *block = &flow->blocks[region->blocks[k]];
     bool decides = block->controls_barrier && !block->has_hoisted_condition;
     if (decides)
       branch = LLVMGetBasicBlockTerminator(block->ref);
@@ -120,11 +120,11 @@ static const char *divergence_message(const ld_flow *flow, const ld_region *regi
         barrier = LLVMGetFirstInstruction(flow->blocks[b].ref);
     }
   }
-  const char *where = barrier ? ld_flow_location(flow, barrier) : NULL;
+  const char *where = barrier ? ir_flow_location(flow, barrier) : NULL;
   return xarena_format(flow->arena,
                        "%s: work-items of a group differ in whether they come to the barrier "
                        "(__gpu_sync_threads)%s%s; expected all of them to",
-                       ld_flow_kernel_at(flow, branch), where ? " at " : "", where ? where : "");
+                       ir_flow_kernel_at(flow, branch), where ? " at " : "", where ? where : "");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -133,7 +133,7 @@ static const char *divergence_message(const ld_flow *flow, const ld_region *regi
 /* Orders the accesses of one region before those of the next. The marks on the loop do not cover
  * that: when LLVM unrolls a loop, it moves the mark to the branch of the enclosing loop, and would
  * then treat the iterations of that one as independent. Emits no instruction. */
-static void emit_memory_clobber(ld_loops *loops) {
+static void emit_memory_clobber(ir_loops *loops) {
   static const char clobbers[] = "~{memory}";
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(loops->context), NULL, 0, false);
   LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, clobbers, sizeof clobbers - 1, true, false,
@@ -142,8 +142,8 @@ static void emit_memory_clobber(ld_loops *loops) {
 }
 
 /* A branch that all work-items of the group take together. */
-static void emit_uniform_exit(ld_loops *loops, const ld_loop *loop, const ld_region *region,
-                              const ld_block *block) {
+static void emit_uniform_exit(ir_loops *loops, const ir_loop *loop, const ir_region *region,
+                              const ir_block *block) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref), decision = LLVMGetOperand(end, 0);
   LLVMPositionBuilderAtEnd(loops->builder, loop->after);
   if (!block->has_hoisted_condition) {
@@ -176,21 +176,21 @@ static uint32_t find_exit(exits *e, LLVMBasicBlockRef to) {
   return i;
 }
 
-static bool leaves_region(const ld_flow *flow, uint32_t number, LLVMBasicBlockRef to) {
+static bool leaves_region(const ir_flow *flow, uint32_t number, LLVMBasicBlockRef to) {
   uint32_t b;
-  return ld_map_get(&flow->block_numbers, to, &b) && flow->blocks[b].region != number;
+  return ir_map_get(&flow->block_numbers, to, &b) && flow->blocks[b].region != number;
 }
 
-static exits find_exits(const ld_loops *loops, uint32_t number) {
-  const ld_flow *flow = loops->flow;
-  const ld_region *region = &flow->regions[number];
-  exits e = {.to = ld_zeroed_alloc(flow->arena, flow->block_count + 1, sizeof *e.to),
-             .from = ld_zeroed_alloc(flow->arena, flow->block_count + 1, sizeof *e.from)};
+static exits find_exits(const ir_loops *loops, uint32_t number) {
+  const ir_flow *flow = loops->flow;
+  const ir_region *region = &flow->regions[number];
+  exits e = {.to = ir_zeroed_alloc(flow->arena, flow->block_count + 1, sizeof *e.to),
+             .from = ir_zeroed_alloc(flow->arena, flow->block_count + 1, sizeof *e.from)};
   for (uint32_t k = 0; k < region->block_count; ++k) {
-    const ld_block *block = &flow->blocks[region->blocks[k]];
+    const ir_block *block = &flow->blocks[region->blocks[k]];
     if (block->is_uniform_exit)
       continue;
-    if (ld_flow_returns(block))
+    if (ir_flow_returns(block))
       find_exit(&e, NULL);
     for (uint32_t i = 0; i < block->successor_count; ++i) {
       LLVMBasicBlockRef to = flow->blocks[block->successors[i]].ref;
@@ -201,15 +201,15 @@ static exits find_exits(const ld_loops *loops, uint32_t number) {
   return e;
 }
 
-static void redirect_exits(ld_loops *loops, uint32_t number, exits *e) {
-  const ld_flow *flow = loops->flow;
-  const ld_region *region = &flow->regions[number];
+static void redirect_exits(ir_loops *loops, uint32_t number, exits *e) {
+  const ir_flow *flow = loops->flow;
+  const ir_region *region = &flow->regions[number];
   for (uint32_t k = 0; k < region->block_count; ++k) {
-    const ld_block *block = &flow->blocks[region->blocks[k]];
+    const ir_block *block = &flow->blocks[region->blocks[k]];
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref);
     if (block->is_uniform_exit)
       continue;
-    if (ld_flow_returns(block)) {
+    if (ir_flow_returns(block)) {
       LLVMInstructionEraseFromParent(end);
       LLVMPositionBuilderAtEnd(loops->builder, block->ref);
       LLVMBuildBr(loops->builder, e->from[find_exit(e, NULL)]);
@@ -224,31 +224,31 @@ static void redirect_exits(ld_loops *loops, uint32_t number, exits *e) {
 }
 
 /* Branches from the builder's block. */
-static void branch_to(ld_loops *loops, LLVMBasicBlockRef to) {
+static void branch_to(ir_loops *loops, LLVMBasicBlockRef to) {
   if (to)
-    LLVMBuildBr(loops->builder, ld_loops_entry_of(loops, to));
+    LLVMBuildBr(loops->builder, ir_loops_entry_of(loops, to));
   else
     LLVMBuildRetVoid(loops->builder);
 }
 
 /* Several exits: all work-items take the same one, or the group aborts. */
-static void emit_checked_exits(ld_loops *loops, uint32_t number, exits *e) {
-  const ld_loop *loop = &loops->loops[number];
+static void emit_checked_exits(ir_loops *loops, uint32_t number, exits *e) {
+  const ir_loop *loop = &loops->loops[number];
   LLVMTypeRef type = loops->i32;
   const char *message = divergence_message(loops->flow, &loops->flow->regions[number]);
   votes v = open_votes(loops, loop, type);
   for (uint32_t i = 0; i < e->count; ++i) {
-    e->from[i] = ld_loops_add_block(loops, "kdl.exit");
+    e->from[i] = ir_loops_add_block(loops, "kdl.exit");
     LLVMPositionBuilderAtEnd(loops->builder, e->from[i]);
     vote(loops, v, LLVMConstInt(type, i, false));
     LLVMBuildBr(loops->builder, loop->latch);
   }
   redirect_exits(loops, number, e);
   LLVMValueRef agreed = count_votes(loops, loop, v, message);
-  LLVMBasicBlockRef none = ld_loops_add_block(loops, "kdl.none");
+  LLVMBasicBlockRef none = ir_loops_add_block(loops, "kdl.none");
   LLVMValueRef end = LLVMBuildSwitch(loops->builder, agreed, none, e->count);
   for (uint32_t i = 0; i < e->count; ++i) {
-    LLVMBasicBlockRef way = ld_loops_add_block(loops, "kdl.out");
+    LLVMBasicBlockRef way = ir_loops_add_block(loops, "kdl.out");
     LLVMAddCase(end, LLVMConstInt(type, i, false), way);
     LLVMPositionBuilderAtEnd(loops->builder, way);
     branch_to(loops, e->to[i]);
@@ -257,10 +257,10 @@ static void emit_checked_exits(ld_loops *loops, uint32_t number, exits *e) {
   LLVMBuildUnreachable(loops->builder);
 }
 
-void ld_loops_emit_exits(ld_loops *loops, uint32_t number) {
-  const ld_flow *flow = loops->flow;
-  const ld_region *region = &flow->regions[number];
-  ld_loop *loop = &loops->loops[number];
+void ir_loops_emit_exits(ir_loops *loops, uint32_t number) {
+  const ir_flow *flow = loops->flow;
+  const ir_region *region = &flow->regions[number];
+  ir_loop *loop = &loops->loops[number];
   if (region->is_barrier) {
     redirect_branch(loops, LLVMGetBasicBlockTerminator(flow->blocks[region->entries[0]].ref));
     return;
@@ -268,7 +268,7 @@ void ld_loops_emit_exits(ld_loops *loops, uint32_t number) {
   LLVMPositionBuilderAtEnd(loops->builder, loop->after);
   emit_memory_clobber(loops);
   exits e = find_exits(loops, number);
-  if (region->last != LD_FLOW_END && flow->blocks[region->last].is_uniform_exit) {
+  if (region->last != IR_FLOW_END && flow->blocks[region->last].is_uniform_exit) {
     emit_uniform_exit(loops, loop, region, &flow->blocks[region->last]);
   } else if (e.count > 1) {
     emit_checked_exits(loops, number, &e);

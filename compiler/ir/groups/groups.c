@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/groups/flow.h"
+#include "compiler/ir/groups/flow.h"
 #include "support/base/error.h"
 
 #include <llvm-c/Analysis.h>
 
 #include <string.h>
 
-static bool has_one_item(const ld_groups_kernel *kernel) {
+static bool has_one_item(const ir_groups_kernel *kernel) {
   return kernel->block[0] == 1 && kernel->block[1] == 1 && kernel->block[2] == 1;
 }
 
-static kdl_status lower_to_group(ld_flow *flow) {
-  ld_group_memory *memory = NULL;
+static kdl_status lower_to_group(ir_flow *flow) {
+  ir_group_memory *memory = NULL;
   size_t count = 0;
-  KDL_TRY(ld_groups_simplify(flow, &memory, &count));
-  KDL_TRY(ld_flow_read(flow));
-  ld_flow_find_varying(flow);
-  ld_flow_find_regions(flow);
-  ld_flow_assign_storage(flow);
-  KDL_TRY(ld_flow_write_loops(flow));
-  ld_groups_relax_atomics(flow);
-  ld_groups_restore_memory(flow, memory, count);
+  KDL_TRY(ir_groups_simplify(flow, &memory, &count));
+  KDL_TRY(ir_flow_read(flow));
+  ir_flow_find_varying(flow);
+  ir_flow_find_regions(flow);
+  ir_flow_assign_storage(flow);
+  KDL_TRY(ir_flow_write_loops(flow));
+  ir_groups_relax_atomics(flow);
+  ir_groups_restore_memory(flow, memory, count);
   return KDL_OK;
 }
 
 /* With one work-item barriers do nothing, and atomic operations on group memory can be plain
  * ones. */
-static kdl_status lower_single_item(ld_flow *flow) {
-  ld_group_memory *memory = NULL;
+static kdl_status lower_single_item(ir_flow *flow) {
+  ir_group_memory *memory = NULL;
   size_t count = 0;
-  KDL_TRY(ld_groups_hide_memory(flow, &memory, &count));
-  ld_groups_relax_atomics(flow);
-  ld_groups_restore_memory(flow, memory, count);
+  KDL_TRY(ir_groups_hide_memory(flow, &memory, &count));
+  ir_groups_relax_atomics(flow);
+  ir_groups_restore_memory(flow, memory, count);
   return KDL_OK;
 }
 
 static kdl_status lower_kernel(kdl_arena *arena, LLVMModuleRef module,
-                               const ld_groups_kernel *kernel) {
-  ld_flow flow = {.arena = arena,
+                               const ir_groups_kernel *kernel) {
+  ir_flow flow = {.arena = arena,
                   .context = LLVMGetModuleContext(module),
                   .module = module,
                   .kernel = kernel,
                   .function = LLVMGetNamedFunction(module, kernel->name),
-                  .thread = LLVMGetNamedFunction(module, LD_GROUPS_THREAD),
-                  .barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER),
+                  .thread = LLVMGetNamedFunction(module, IR_GROUPS_THREAD),
+                  .barrier = LLVMGetNamedFunction(module, IR_GROUPS_BARRIER),
                   .block_numbers = {.arena = arena},
                   .variable_numbers = {.arena = arena},
                   .varying = {.arena = arena},
@@ -55,7 +55,7 @@ static kdl_status lower_kernel(kdl_arena *arena, LLVMModuleRef module,
 
 /* Removes functions that were inlined. Those with barriers that no kernel calls never run. */
 static void drop_unused(LLVMModuleRef module) {
-  LLVMValueRef barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER);
+  LLVMValueRef barrier = LLVMGetNamedFunction(module, IR_GROUPS_BARRIER);
   for (LLVMUseRef use; barrier && (use = LLVMGetFirstUse(barrier));)
     LLVMInstructionEraseFromParent(LLVMGetUser(use));
   for (bool changed = true; changed;) {
@@ -71,9 +71,9 @@ static void drop_unused(LLVMModuleRef module) {
   }
 }
 
-kdl_status ld_groups_lower(LLVMModuleRef module, const ld_groups_kernel *kernels, size_t count) {
+kdl_status ir_groups_lower(LLVMModuleRef module, const ir_groups_kernel *kernels, size_t count) {
   kdl_arena arena = {.blocks = NULL};
-  kdl_status status = ld_groups_inline(&arena, module, kernels, count);
+  kdl_status status = ir_groups_inline(&arena, module, kernels, count);
   for (size_t i = 0; i < count && status == KDL_OK; ++i)
     status = lower_kernel(&arena, module, &kernels[i]);
   kdl_arena_free(&arena);

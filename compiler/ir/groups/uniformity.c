@@ -10,24 +10,24 @@
  * After a barrier all work-items are together: they agree on it, or the group aborts
  * (loop_exits.c).
  */
-#include "cc/groups/flow.h"
+#include "compiler/ir/groups/flow.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* Writes                                                                                       */
 
 /* Whether the pointer points into a variable of one work-item. */
-static bool is_item_memory(const ld_flow *flow, LLVMValueRef pointer) {
+static bool is_item_memory(const ir_flow *flow, LLVMValueRef pointer) {
   while (LLVMIsAGetElementPtrInst(pointer))
     pointer = LLVMGetOperand(pointer, 0);
-  return ld_flow_variable(flow, pointer) != NULL;
+  return ir_flow_variable(flow, pointer) != NULL;
 }
 
-static bool may_write(const ld_flow *flow, LLVMValueRef instruction) {
+static bool may_write(const ir_flow *flow, LLVMValueRef instruction) {
   switch (LLVMGetInstructionOpcode(instruction)) {
   case LLVMStore:
     return !is_item_memory(flow, LLVMGetOperand(instruction, 1));
   case LLVMCall:
-    return !ld_flow_is_pure(instruction);
+    return !ir_flow_is_pure(instruction);
   case LLVMFence:
   case LLVMAtomicCmpXchg:
   case LLVMAtomicRMW:
@@ -39,7 +39,7 @@ static bool may_write(const ld_flow *flow, LLVMValueRef instruction) {
 }
 
 /* `is_unwritten` of a block describes its begin. */
-static bool is_unwritten_at(const ld_flow *flow, const ld_block *block, LLVMValueRef end) {
+static bool is_unwritten_at(const ir_flow *flow, const ir_block *block, LLVMValueRef end) {
   if (block->is_barrier)
     return true;
   bool is_clean = block->is_unwritten;
@@ -49,13 +49,13 @@ static bool is_unwritten_at(const ld_flow *flow, const ld_block *block, LLVMValu
   return is_clean;
 }
 
-static void find_unwritten(ld_flow *flow) {
+static void find_unwritten(ir_flow *flow) {
   for (uint32_t b = 0; b < flow->block_count; ++b)
     flow->blocks[b].is_unwritten = true;
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t b = 0; b < flow->block_count; ++b) {
-      ld_block *block = &flow->blocks[b];
+      ir_block *block = &flow->blocks[b];
       for (uint32_t i = 0; i < block->predecessor_count && block->is_unwritten; ++i) {
         if (is_unwritten_at(flow, &flow->blocks[block->predecessors[i]], NULL))
           continue;
@@ -69,47 +69,47 @@ static void find_unwritten(ld_flow *flow) {
 /* ------------------------------------------------------------------------------------------ */
 /* Values                                                                                       */
 
-bool ld_flow_is_varying(const ld_flow *flow, LLVMValueRef value) {
-  const ld_variable *variable = ld_flow_variable(flow, value);
-  return variable || ld_map_get(&flow->varying, value, NULL);
+bool ir_flow_is_varying(const ir_flow *flow, LLVMValueRef value) {
+  const ir_variable *variable = ir_flow_variable(flow, value);
+  return variable || ir_map_get(&flow->varying, value, NULL);
 }
 
-static bool has_varying_operand(const ld_flow *flow, LLVMValueRef instruction) {
+static bool has_varying_operand(const ir_flow *flow, LLVMValueRef instruction) {
   for (int i = 0; i < LLVMGetNumOperands(instruction); ++i) {
-    if (ld_flow_is_varying(flow, LLVMGetOperand(instruction, (unsigned)i)))
+    if (ir_flow_is_varying(flow, LLVMGetOperand(instruction, (unsigned)i)))
       return true;
   }
   return false;
 }
 
-static bool loads_varying(const ld_flow *flow, const ld_block *block, LLVMValueRef load) {
-  const ld_variable *variable = ld_flow_loaded(flow, load);
+static bool loads_varying(const ir_flow *flow, const ir_block *block, LLVMValueRef load) {
+  const ir_variable *variable = ir_flow_loaded(flow, load);
   if (variable)
     return variable->is_varying;
-  return ld_flow_is_varying(flow, LLVMGetOperand(load, 0)) || LLVMGetVolatile(load) ||
+  return ir_flow_is_varying(flow, LLVMGetOperand(load, 0)) || LLVMGetVolatile(load) ||
          LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic ||
          !is_unwritten_at(flow, block, load);
 }
 
-static bool is_result_varying(const ld_flow *flow, const ld_block *block,
+static bool is_result_varying(const ir_flow *flow, const ir_block *block,
                               LLVMValueRef instruction) {
   if (LLVMIsALoadInst(instruction))
     return loads_varying(flow, block, instruction);
-  if (ld_flow_calls(instruction, flow->thread) || !ld_flow_is_pure(instruction))
+  if (ir_flow_calls(instruction, flow->thread) || !ir_flow_is_pure(instruction))
     return true;
   return has_varying_operand(flow, instruction);
 }
 
-static bool update_block(ld_flow *flow, const ld_block *block) {
+static bool update_block(ir_flow *flow, const ir_block *block) {
   bool changed = false;
   for (LLVMValueRef i = LLVMGetFirstInstruction(block->ref); i; i = LLVMGetNextInstruction(i)) {
-    ld_variable *variable = ld_flow_stored(flow, i);
+    ir_variable *variable = ir_flow_stored(flow, i);
     if (variable && !variable->is_varying &&
-        (block->is_divergent || ld_flow_is_varying(flow, LLVMGetOperand(i, 0))))
+        (block->is_divergent || ir_flow_is_varying(flow, LLVMGetOperand(i, 0))))
       changed = variable->is_varying = true;
-    if (!ld_map_get(&flow->varying, i, NULL) && !LLVMIsATerminatorInst(i) &&
+    if (!ir_map_get(&flow->varying, i, NULL) && !LLVMIsATerminatorInst(i) &&
         is_result_varying(flow, block, i)) {
-      ld_map_set(&flow->varying, i, 1);
+      ir_map_set(&flow->varying, i, 1);
       changed = true;
     }
   }
@@ -118,12 +118,12 @@ static bool update_block(ld_flow *flow, const ld_block *block) {
 
 /* A varying branch makes the blocks up to its post-dominator divergent; or, if it controls a
  * barrier, those up to the barrier: there all work-items meet, or the group aborts. */
-static bool mark_divergent(ld_flow *flow, uint32_t number) {
-  const ld_block *block = &flow->blocks[number];
+static bool mark_divergent(ir_flow *flow, uint32_t number) {
+  const ir_block *block = &flow->blocks[number];
   bool changed = false, *divided = block->control_dependents;
   if (block->controls_barrier) {
-    divided = ld_zeroed_alloc(flow->arena, flow->block_count, sizeof *divided);
-    ld_flow_find_reachable_before_barrier(flow, number, divided);
+    divided = ir_zeroed_alloc(flow->arena, flow->block_count, sizeof *divided);
+    ir_flow_find_reachable_before_barrier(flow, number, divided);
   }
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     if (!divided[b] || flow->blocks[b].is_divergent)
@@ -133,20 +133,20 @@ static bool mark_divergent(ld_flow *flow, uint32_t number) {
   return changed;
 }
 
-void ld_flow_find_varying(ld_flow *flow) {
+void ir_flow_find_varying(ir_flow *flow) {
   find_unwritten(flow);
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t b = 0; b < flow->block_count; ++b) {
-      const ld_block *block = &flow->blocks[b];
+      const ir_block *block = &flow->blocks[b];
       changed |= update_block(flow, block);
-      if (block->condition && ld_flow_is_varying(flow, block->condition))
+      if (block->condition && ir_flow_is_varying(flow, block->condition))
         changed |= mark_divergent(flow, b);
     }
   }
   for (uint32_t b = 0; b < flow->block_count; ++b) {
-    ld_block *block = &flow->blocks[b];
+    ir_block *block = &flow->blocks[b];
     block->is_uniform_exit = block->controls_barrier && !block->is_divergent &&
-                             !ld_flow_is_varying(flow, block->condition);
+                             !ir_flow_is_varying(flow, block->condition);
   }
 }

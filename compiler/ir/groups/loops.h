@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The state while loops over work-items are written: loops.c writes their blocks, loop_values.c
  * their values, loop_exits.c their exits. */
-#ifndef KDL_LD_GROUPS_LOOPS_H
-#define KDL_LD_GROUPS_LOOPS_H
+#ifndef KDL_COMPILER_IR_GROUPS_LOOPS_H
+#define KDL_COMPILER_IR_GROUPS_LOOPS_H
 
-#include "cc/groups/flow.h"
+#include "compiler/ir/groups/flow.h"
 
 #include <llvm-c/Target.h>
 
 /* The loop of one region. Arrays are indexed by variable. */
-typedef struct ld_loop {
+typedef struct ir_loop {
   LLVMBasicBlockRef preheader; /* has no terminator until the end */
   LLVMBasicBlockRef first;     /* its successor, which leads to the first iteration */
   LLVMBasicBlockRef
@@ -25,18 +25,18 @@ typedef struct ld_loop {
   LLVMValueRef *current_values; /* their values at the hoisting position; NULL: the same */
   LLVMValueRef *item_addresses; /* addresses of this work-item's elements */
   LLVMValueRef *rematerialized; /* values computed again */
-} ld_loop;
+} ir_loop;
 
 /* A value that is computed before the loop of one region, and used by others. */
-typedef struct ld_saved_value {
+typedef struct ir_saved_value {
   LLVMValueRef value;
   LLVMValueRef storage; /* a variable per group */
   LLVMValueRef *at;     /* by region: the load at its entry */
-  struct ld_saved_value *next;
-} ld_saved_value;
+  struct ir_saved_value *next;
+} ir_saved_value;
 
-typedef struct ld_loops {
-  ld_flow *flow;
+typedef struct ir_loops {
+  ir_flow *flow;
   LLVMContextRef context;
   LLVMBuilderRef builder;
   LLVMTargetDataRef layout;
@@ -44,42 +44,42 @@ typedef struct ld_loops {
   LLVMBasicBlockRef entry;
   LLVMValueRef extent[3]; /* of the block, i32 */
   LLVMValueRef count;     /* of work-items, i64 */
-  ld_loop *loops;         /* by region */
-  ld_saved_value *saved_values;
+  ir_loop *loops;         /* by region */
+  ir_saved_value *saved_values;
   LLVMValueRef access_group;
-} ld_loops;
+} ir_loops;
 
-LLVMValueRef ld_loops_const_i32(const ld_loops *loops, uint64_t value);
-LLVMBasicBlockRef ld_loops_add_block(const ld_loops *loops, const char *name);
+LLVMValueRef ir_loops_const_i32(const ir_loops *loops, uint64_t value);
+LLVMBasicBlockRef ir_loops_add_block(const ir_loops *loops, const char *name);
 
 /* Loads a field of kdl_host_group at the builder. */
-LLVMValueRef ld_loops_load_field(ld_loops *loops, LLVMTypeRef type, size_t offset, unsigned align);
+LLVMValueRef ir_loops_load_field(ir_loops *loops, LLVMTypeRef type, size_t offset, unsigned align);
 
 /* The block through which the group enters a block: the start of its region's loop. */
-LLVMBasicBlockRef ld_loops_entry_of(const ld_loops *loops, LLVMBasicBlockRef block);
+LLVMBasicBlockRef ir_loops_entry_of(const ir_loops *loops, LLVMBasicBlockRef block);
 
 /* Ends the group with a message, at the builder. */
-void ld_loops_emit_abort(ld_loops *loops, const char *message);
+void ir_loops_emit_abort(ir_loops *loops, const char *message);
 
 /* Writes the code after a region, and the branches to it. */
-void ld_loops_emit_exits(ld_loops *loops, uint32_t number);
+void ir_loops_emit_exits(ir_loops *loops, uint32_t number);
 
 /* Allocates the variables of work-items at the builder; and how many bytes each work-item needs. */
-void ld_loops_allocate(ld_loops *loops);
-uint64_t ld_loops_bytes_per_item(const ld_loops *loops);
+void ir_loops_allocate(ir_loops *loops);
+uint64_t ir_loops_bytes_per_item(const ir_loops *loops);
 
 /* Replaces loads of values that can be computed again by that computation: for all regions, before
  * any other change. */
-void ld_loops_rematerialize(ld_loops *loops);
+void ir_loops_rematerialize(ir_loops *loops);
 
 /* Moves what the region computes once for the group before its loop, and redirects accesses of
  * per-item variables to their memory. */
-void ld_loops_rewrite_values(ld_loops *loops, uint32_t number);
+void ir_loops_rewrite_values(ir_loops *loops, uint32_t number);
 
 /* Marks the accesses of a region as parallel. */
-void ld_loops_mark_accesses(ld_loops *loops, uint32_t number);
+void ir_loops_mark_accesses(ir_loops *loops, uint32_t number);
 
 /* loop_dependences.c: whether these and the loop may be marked, once all loops are written. */
-bool ld_loops_is_parallel(const ld_loops *loops, uint32_t number);
+bool ir_loops_is_parallel(const ir_loops *loops, uint32_t number);
 
 #endif

@@ -164,14 +164,16 @@ typedef struct kdl_coverage {
   size_t modules_run;
   size_t kernels; /* distinct names in those modules */
   size_t kernels_run;
-  size_t kernels_native; /* of those that run: as machine code */
-  size_t kernels_hollow; /* of those that do not run: the code for the device only ends, traps or
-                            prints */
-  size_t kernels_void;   /* of the hollow ones: so does the code for every other device */
-  size_t kernels_other;  /* of those that do not run: every image is for another vendor's devices,
-                            or 'a' or 'f' code of another architecture */
-  size_t unreadable;     /* images of those modules whose kernels cannot be read */
-  kdl_string missing;    /* a kernel that does not run; `data` NULL where all do */
+  size_t kernels_native;  /* of those that run: as machine code */
+  size_t kernels_hollow;  /* of those that do not run: the code for the device only ends, traps or
+                             prints */
+  size_t kernels_void;    /* of the hollow ones: so does the code for every other device */
+  size_t kernels_idle;    /* of those that run: the code for every device only ends */
+  size_t kernels_other;   /* of those that do not run: every image is for another vendor's devices,
+                             or 'a' or 'f' code of another architecture */
+  size_t kernels_foreign; /* of the others: every image is for another vendor's devices */
+  size_t unreadable;      /* images of those modules whose kernels cannot be read */
+  kdl_string missing;     /* a kernel that does not run; `data` NULL where all do */
   bool is_complete;
   bool is_foreign; /* all images with a known target are for other vendors' devices */
 } kdl_coverage;
@@ -192,10 +194,12 @@ typedef struct kdl_shortfall {
   kdl_string kernel; /* `data` NULL: a module without readable kernels */
   size_t image;      /* of the images that hold it, the nearest to running */
   uint64_t reasons;  /* why that image does not run: KDL_REASON bits, never 0 */
+  bool is_idle;      /* it is one of kernels_idle, and runs */
 } kdl_shortfall;
 
 /* Calls `visit` for what does not run through one route of a device: each kernel, and each module
- * without a readable kernel that keeps the library from being complete; non-zero stops. */
+ * without a readable kernel that keeps the library from being complete; and for kernels that only
+ * end for every device. Non-zero stops. */
 typedef int kdl_visit_shortfall(void *user, const kdl_shortfall *shortfall);
 kdl_status kdl_device_shortfalls(kdl_device *device, size_t route, const kdl_inventory *inventory,
                                  kdl_visit_shortfall *visit, void *user);

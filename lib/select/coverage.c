@@ -280,8 +280,10 @@ enum {
   mark_unreadable = 4,
   mark_native = 8,
   mark_hollow = 16,
-  mark_near = 32, /* an image that is neither for another vendor nor for one other architecture */
-  mark_real = 64, /* code for some device that is not hollow */
+  mark_near = 32,  /* an image that is neither for another vendor nor for one other architecture */
+  mark_real = 64,  /* code for some device that is not hollow */
+  mark_idle = 128, /* machine code that only ends, as all code of the kernel and kind does */
+  mark_ours = 256, /* an image for the device's vendor */
 };
 
 #define REASONS_FOR_OTHERS                                                                         \
@@ -301,19 +303,24 @@ static bool is_hollow(const kdl_inventory *inventory, size_t index, const kernel
          (entry->effect == KDL_EFFECT_NOTHING && inventory->real_kinds[entry->kernel] >> kind & 1);
 }
 
-static bool is_missing(uint8_t marks) {
+/* Empty by intent, or in a file from which the code for other devices was removed. */
+static bool is_idle(const kernel_entry *entry) {
+  return entry->effect == KDL_EFFECT_NOTHING;
+}
+
+static bool is_missing(uint16_t marks) {
   return (marks & mark_present) && !(marks & mark_runs);
 }
 
 /* A driver takes hollow machine code before other forms of the kernel. */
-static void settle_hollow(uint8_t *marks, size_t count) {
+static void settle_hollow(uint16_t *marks, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (!(marks[i] & mark_hollow))
       continue;
     if (marks[i] & mark_native)
-      marks[i] &= (uint8_t)~mark_hollow;
+      marks[i] &= (uint16_t)~mark_hollow;
     else
-      marks[i] &= (uint8_t)~mark_runs;
+      marks[i] &= (uint16_t)~mark_runs;
   }
 }
 
@@ -322,7 +329,7 @@ static bool is_machine_code(const kdl_image_rule *rule) {
   return tier == KDL_TIER_HOST || tier >= KDL_TIER_GENERIC;
 }
 
-static size_t count_marks(const uint8_t *marks, size_t count, uint8_t mark) {
+static size_t count_marks(const uint16_t *marks, size_t count, uint16_t mark) {
   size_t found = 0;
   for (size_t i = 0; i < count; ++i)
     found += (marks[i] & mark) != 0;
@@ -330,8 +337,8 @@ static size_t count_marks(const uint8_t *marks, size_t count, uint8_t mark) {
 }
 
 /* Those with the mark `with` and none of `without`. */
-static size_t count_marks_without(const uint8_t *marks, size_t count, uint8_t with,
-                                  uint8_t without) {
+static size_t count_marks_without(const uint16_t *marks, size_t count, uint16_t with,
+                                  uint16_t without) {
   size_t found = 0;
   for (size_t i = 0; i < count; ++i)
     found += (marks[i] & (with | without)) == with;
@@ -340,8 +347,8 @@ static size_t count_marks_without(const uint8_t *marks, size_t count, uint8_t wi
 
 /* Which modules and kernels of a library run. */
 typedef struct {
-  uint8_t *modules;
-  uint8_t *kernels;
+  uint16_t *modules;
+  uint16_t *kernels;
 } tally;
 
 static void tally_free(tally *counts) {
@@ -361,30 +368,32 @@ static void tally_image(const kdl_inventory *inventory, size_t index,
                         uint64_t *all_reasons) {
   const inventory_image *image = &inventory->images[index];
   uint64_t reasons = image_reasons(inventory, index, device);
-  uint8_t mark = reasons ? mark_present : mark_present | mark_runs;
-  uint8_t near = reasons & REASONS_FOR_OTHERS ? 0 : mark_near;
+  uint16_t mark = reasons ? mark_present : mark_present | mark_runs;
+  uint16_t near = (uint16_t)((reasons & REASONS_FOR_OTHERS ? 0 : mark_near) |
+                             (reasons & KDL_REASON(WRONG_VENDOR) ? 0 : mark_ours));
   if (!reasons && is_machine_code(kdl_catalog_rule(inventory->catalog, index)))
     mark |= mark_native;
   coverage->unreadable += image->unreadable;
   *all_reasons |= reasons;
   coverage->is_foreign &= (reasons & (KDL_REASON(WRONG_VENDOR) | KDL_REASON(UNKNOWN_ARCH))) != 0;
   counts->modules[kdl_catalog_image(inventory->catalog, index)->module] |=
-      image->unreadable ? mark | mark_unreadable : mark;
+      image->unreadable ? (uint16_t)(mark | mark_unreadable) : mark;
   for (size_t k = image->first; k < image->first + image->count; ++k) {
     const kernel_entry *entry = &inventory->entries[k];
-    bool hollow = is_hollow(inventory, index, entry);
-    uint8_t own = reasons || kernel_reasons(entry, device) ? mark_present
-                  : hollow                                 ? mark_present | mark_hollow
-                                                           : mark;
-    counts->kernels[entry->kernel] |= (uint8_t)(own | near | (hollow ? 0 : mark_real));
+    bool hollow = is_hollow(inventory, index, entry), idle = !hollow && is_idle(entry);
+    uint16_t own = reasons || kernel_reasons(entry, device) ? mark_present
+                   : hollow                                 ? mark_present | mark_hollow
+                   : idle                                   ? mark | mark_idle
+                                                            : mark;
+    counts->kernels[entry->kernel] |= (uint16_t)(own | near | (hollow || idle ? 0 : mark_real));
   }
 }
 
 /* The caller frees *out_tally. */
 static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_device *device,
                              tally *out_tally, kdl_coverage *out_coverage) {
-  tally counts = {calloc((size_t)inventory->module_count + 1, 1),
-                  calloc(inventory->name_count + 1, 1)};
+  tally counts = {calloc((size_t)inventory->module_count + 1, sizeof *counts.modules),
+                  calloc(inventory->name_count + 1, sizeof *counts.kernels)};
   kdl_coverage coverage = {.is_foreign = true};
   uint64_t reasons = 0;
   if (!counts.modules || !counts.kernels) {
@@ -404,8 +413,12 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
   coverage.kernels_hollow = count_marks(counts.kernels, inventory->name_count, mark_hollow);
   coverage.kernels_void =
       count_marks_without(counts.kernels, inventory->name_count, mark_hollow, mark_real);
+  coverage.kernels_idle = count_marks_without(counts.kernels, inventory->name_count,
+                                              mark_idle | mark_native, mark_hollow);
   coverage.kernels_other = count_marks_without(counts.kernels, inventory->name_count, mark_present,
                                                mark_runs | mark_near);
+  coverage.kernels_foreign = count_marks_without(counts.kernels, inventory->name_count,
+                                                 mark_present, mark_runs | mark_ours);
   coverage.is_foreign &= (reasons & KDL_REASON(WRONG_VENDOR)) != 0;
   *out_tally = counts;
   *out_coverage = coverage;
@@ -414,7 +427,7 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
 
 /* Whether the module alone makes the library incomplete. */
 static bool module_is_missing(const tally *counts, const kdl_coverage *coverage, size_t module) {
-  uint8_t marks = counts->modules[module];
+  uint16_t marks = counts->modules[module];
   return (marks & mark_present) && !(marks & mark_runs) &&
          ((marks & mark_unreadable) || !coverage->kernels);
 }
@@ -463,7 +476,7 @@ static void keep_nearest_image(const kdl_inventory *inventory, size_t index,
   for (size_t k = image->first; k < image->first + image->count; ++k) {
     const kernel_entry *entry = &inventory->entries[k];
     uint64_t against = reasons ? reasons : kernel_reasons(entry, device);
-    if (!against && is_hollow(inventory, index, entry))
+    if (!against && (is_hollow(inventory, index, entry) || is_idle(entry)))
       against = KDL_REASON(HOLLOW);
     if (against)
       keep_nearest(&kernels[entry->kernel], inventory, index, against, device);
@@ -474,12 +487,13 @@ static void visit_shortfalls(const kdl_inventory *inventory, const tally *counts
                              const kdl_coverage *coverage, const nearest *kernels,
                              const nearest *modules, kdl_visit_shortfall *visit, void *user) {
   for (size_t i = 0; i < inventory->name_count; ++i) {
-    kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons};
-    if (is_missing(counts->kernels[i]) && visit(user, &found) != 0)
+    bool idle = counts->kernels[i] & mark_idle && counts->kernels[i] & mark_native;
+    kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons, idle};
+    if ((idle || is_missing(counts->kernels[i])) && visit(user, &found) != 0)
       return;
   }
   for (size_t i = 0; i < inventory->module_count; ++i) {
-    kdl_shortfall found = {{NULL, 0}, modules[i].image, modules[i].reasons};
+    kdl_shortfall found = {{NULL, 0}, modules[i].image, modules[i].reasons, false};
     if (module_is_missing(counts, coverage, i) && visit(user, &found) != 0)
       return;
   }

@@ -84,6 +84,7 @@ typedef struct check_verdict {
   size_t gap_count, gap_capacity;
   size_t unlisted_kernels;    /* kernels with reasons beyond CHECK_LIMIT_GAPS */
   bool is_covered_by_sibling; /* siblings run: this one is for other devices */
+  bool counts_idle;           /* kernels that only end for every device count as hollow */
   bool is_for_other_host; /* its CPU code is not for the processors that the device comes with */
   bool has_better_alternative; /* check_choose_alternatives */
   const char *condition;       /* "with CUDA 12.8 or later": where it answers for alternatives of
@@ -302,8 +303,7 @@ void check_find_packages(check *c);
 
 /* Whether a library runs on a device. The last two do not count. */
 typedef enum check_answer {
-  CHECK_YES,    /* at least 0.8 of what it runs on the vendor's middle device, and half of what it
-                   runs on the best-served one; with --only all listed kernels */
+  CHECK_YES,    /* check_is_well_served; with --only all listed kernels run */
   CHECK_PARTLY, /* less */
   CHECK_NO,     /* nothing */
   CHECK_OTHER,  /* it is for other devices: another one that was asked about, or its package has
@@ -332,6 +332,11 @@ typedef struct check_counts {
 } check_counts;
 
 check_counts check_count(const check_verdict *verdict);
+
+/* Whether the device runs at least 0.8 of what is for it, or of what the vendor's best-served
+ * device runs; of a library with kernels for each generation, 0.8 of what the middle device and
+ * half of what the best-served one runs. */
+bool check_is_well_served(const check_verdict *verdict);
 
 /* Whether it targets one of the devices, whether it runs there or not. */
 bool check_targets_a_device(const check *c, const check_library *library);

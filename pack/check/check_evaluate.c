@@ -91,6 +91,8 @@ static check_gap *find_verdict_gap(gap_finder *finder, const kdl_shortfall *shor
 
 static int visit_shortfall(void *user, const kdl_shortfall *shortfall) {
   gap_finder *finder = user;
+  if (shortfall->is_idle && !finder->verdict->counts_idle)
+    return 0;
   check_gap *gap = find_verdict_gap(finder, shortfall);
   if (finder->status != KDL_OK)
     return 1;
@@ -140,7 +142,7 @@ static void refuse_library(check *c, const char *code, const char *words, const 
   gap->words = check_copy_string(c, words);
   gap->fix = check_copy_string(c, fix);
   coverage->kernels_run = coverage->kernels_native = coverage->modules_run = 0;
-  coverage->kernels_hollow = 0;
+  coverage->kernels_hollow = coverage->kernels_idle = 0;
   coverage->is_complete = false;
 }
 
@@ -159,7 +161,7 @@ static void set_runtime_too_new(check *c, const check_dependency *need, uint32_t
 }
 
 /* How much of the library a device has code for: also kernels whose code does nothing on any
- * device, which count as missing everywhere. */
+ * device, which are missing everywhere. */
 static size_t served(const kdl_coverage *coverage) {
   return coverage->kernels ? coverage->kernels_run + coverage->kernels_void : coverage->modules_run;
 }
@@ -203,6 +205,24 @@ static kdl_status find_best_served(check *c, const kdl_inventory *inventory, kdl
   return status;
 }
 
+/* Kernels that do nothing for any device are empty by intent, or the code for other devices was
+ * removed, which leaves no other code to compare with. They run if the answer is the same without
+ * them, so that it does not depend on what was removed. */
+static void count_idle(const check *c, check_verdict *verdict) {
+  const size_t idle = verdict->coverage.kernels_idle;
+  if (c->only || !idle || idle == verdict->coverage.kernels_run)
+    return;
+  check_verdict without = *verdict;
+  without.coverage.kernels_run -= idle;
+  without.coverage.kernels_native -= idle;
+  without.coverage.kernels_hollow += idle;
+  if (check_is_well_served(&without))
+    return;
+  *verdict = without;
+  verdict->outcome = CHECK_PARTIAL;
+  verdict->counts_idle = true;
+}
+
 static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inventory *inventory,
                                      const check_library *library, kdl_device *device,
                                      check_verdict *out_verdict) {
@@ -214,6 +234,7 @@ static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inven
   out_verdict->coverage.missing = (kdl_string){NULL, 0};
   out_verdict->outcome = coverage_outcome(&out_verdict->coverage);
   KDL_TRY(find_best_served(c, inventory, device, out_verdict));
+  count_idle(c, out_verdict);
   out_verdict->is_for_other_host = check_is_for_other_host(library, device);
   out_verdict->runtime = check_runtime_compatibility(library, device, &need, &driver);
   if (out_verdict->is_for_other_host && out_verdict->outcome != CHECK_OTHER_VENDOR) {

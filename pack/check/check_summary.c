@@ -79,7 +79,7 @@ static const char *cause_text(cause of) {
       [OF_SETTINGS] = "built for other settings",
       [OF_LIMITS] = "needs what the device lacks",
       [OF_CODE] = "no driver loads it",
-      [OF_HOLLOW] = "its code for the device does nothing",
+      [OF_HOLLOW] = "", /* explain_lack */
       [OF_UNKNOWN] = "of a kind that is not known",
   };
   return words[of];
@@ -162,7 +162,9 @@ typedef struct {
   bool is_blind;         /* the kernels of one cannot be listed: modules are counted */
   bool is_unsure;        /* CUDA's runtime is linked in, and the driver that it needs is unknown */
   const char *condition; /* of a library that answers for its alternatives, or NULL */
-  const check_gap *gap;
+  size_t hollow;         /* kernels */
+  const check_gap *gap;  /* the largest of those that keep a library from being answered with yes */
+  const check_gap *lack; /* the largest of the others */
 } tally;
 
 typedef struct {
@@ -194,10 +196,12 @@ static void count_library(const check *c, const check_library *library, size_t d
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
   for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN; ++i)
     all->is_unsure |= !library->dependencies[i].version;
-  for (size_t i = 0; answer != CHECK_YES && i < verdict->gap_count; ++i) {
+  all->hollow += verdict->coverage.kernels_hollow;
+  const check_gap **largest = answer == CHECK_YES ? &all->lack : &all->gap;
+  for (size_t i = 0; i < verdict->gap_count; ++i) {
     const check_gap *gap = &verdict->gaps[i];
-    if (!all->gap || gap->kernels + gap->modules > all->gap->kernels + all->gap->modules)
-      all->gap = gap;
+    if (!*largest || gap->kernels + gap->modules > (*largest)->kernels + (*largest)->modules)
+      *largest = gap;
   }
 }
 
@@ -266,17 +270,29 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
   return c->devices.count > 1 && *asked ? xarena_format(&c->arena, "%s: %s", asked, name) : name;
 }
 
-static const char *explain_answer(const tally *counted, check_answer answer) {
+static const char *explain_gap(check *c, const tally *counted, const check_gap *gap) {
+  cause of = cause_of(gap->code);
+  if (of == OF_HOLLOW)
+    return xarena_format(&c->arena, "the code of %zu kernel%s does nothing", counted->hollow,
+                         counted->hollow == 1 ? "" : "s");
+  return cause_text(of);
+}
+
+static const char *explain_answer(check *c, const tally *counted, check_answer answer) {
+  const check_counts *counts = &counted->counts;
   switch (answer) {
   case CHECK_YES:
-    return counted->condition     ? counted->condition
-           : counted->is_unsure   ? "its CUDA runtime is unknown"
+    if (counted->condition)
+      return counted->condition;
+    if (counted->lack && counts->missing * 10 > counts->run + counts->missing)
+      return xarena_format(&c->arena, "missing: %s", explain_gap(c, counted, counted->lack));
+    return counted->is_unsure     ? "its CUDA runtime is unknown"
            : counted->is_blind    ? "its kernels cannot be read"
            : counted->is_compiled ? "compiled when it is loaded"
                                   : "";
   case CHECK_PARTLY:
   case CHECK_NO:
-    return counted->gap ? cause_text(cause_of(counted->gap->code)) : "its code cannot be read";
+    return counted->gap ? explain_gap(c, counted, counted->gap) : "its code cannot be read";
   case CHECK_OTHER:
     return "for other devices";
   case CHECK_EMPTY:
@@ -311,7 +327,7 @@ static void add_summary_row(check *c, cli_table *table, const groups *all, const
     else
       cli_table_add(table, KDL_TEXT(""));
   }
-  cli_table_add(table, kdl_text_of(explain_answer(counted, answer)));
+  cli_table_add(table, kdl_text_of(explain_answer(c, counted, answer)));
   if (answer != CHECK_PARTLY && answer != CHECK_NO)
     return;
   const char *instead = find_runnable_version(all, of, device);

@@ -12,58 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-check_counts check_count(const check_verdict *verdict) {
-  const kdl_coverage *coverage = &verdict->coverage;
-  if (!coverage->kernels)
-    return (check_counts){coverage->modules_run, coverage->modules - coverage->modules_run, 0};
-  size_t missing = coverage->kernels - coverage->kernels_run - coverage->kernels_other;
-  return (check_counts){coverage->kernels_run, missing, coverage->kernels_other};
-}
-
-/* A vendor's library may have kernels of its own for each generation, most for one of them: what
- * most devices run is the measure, if it is half of the best one's. */
-static bool is_well_served(const check *c, const check_verdict *verdict) {
-  size_t run = check_count(verdict).run;
-  return !c->only && run * 10 >= verdict->middle * 8 && run * 2 >= verdict->best;
-}
-
-check_answer check_answer_of(const check *c, const check_library *library, size_t device) {
-  const check_verdict *verdict = &library->verdicts[device];
-  if (!verdict->coverage.kernels && !verdict->coverage.unreadable)
-    return CHECK_EMPTY;
-  if (verdict->has_better_alternative)
-    return CHECK_OTHER;
-  switch (verdict->outcome) {
-  case CHECK_NATIVE:
-  case CHECK_JIT:
-    return CHECK_YES;
-  case CHECK_PARTIAL:
-    return is_well_served(c, verdict) ? CHECK_YES : CHECK_PARTLY;
-  case CHECK_NONE:
-    return verdict->is_covered_by_sibling ? CHECK_OTHER : CHECK_NO;
-  case CHECK_OTHER_VENDOR:
-    break;
-  }
-  return library->has_sibling || check_targets_a_device(c, library) ? CHECK_OTHER : CHECK_NO;
-}
-
-const char *check_answer_name(check_answer answer) {
-  static const char *const names[] = {"yes", "partly", "no", "other", "empty"};
-  return names[answer];
-}
-
-bool check_fails(const check *c, check_answer answer) {
-  return answer == CHECK_NO || (answer == CHECK_PARTLY && !c->allows_partly);
-}
-
-bool check_targets_a_device(const check *c, const check_library *library) {
-  for (size_t i = 0; i < c->devices.count; ++i) {
-    if (library->verdicts[i].outcome != CHECK_OTHER_VENDOR)
-      return true;
-  }
-  return false;
-}
-
 const char *check_outcome_name(check_outcome outcome) {
   static const char *const names[] = {"native", "jit", "partly", "none", "other"};
   return names[outcome];

@@ -126,16 +126,6 @@ static void mark_covered_by_siblings(check *c) {
   }
 }
 
-bool check_any_fails(const check *c) {
-  for (size_t i = 0; i < c->library_count; ++i) {
-    for (size_t device = 0; device < c->devices.count; ++device) {
-      if (check_fails(c, check_answer_of(c, &c->libraries[i], device)))
-        return true;
-    }
-  }
-  return false;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Processes                                                                                    */
 

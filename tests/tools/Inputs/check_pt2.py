@@ -15,8 +15,8 @@ folder = "data/aotinductor/model/"
 members = {
     folder + "cabc.wrapper.cpp": b"// made by inductor\n",
     folder + "cabc.wrapper_metadata.json": b'{"AOTI_DEVICE_KEY": "cuda"}',
-    folder + "triton_poi_fused_relu_0.cubin": read(golden + "/images/sm_90a.cubin"),
-    folder + "triton_poi_fused_add_1.cubin": read(golden + "/images/sm_75.cubin"),
+    folder + "triton_poi_fused_relu_0.cubin": read(golden + "/images/stores_sm_90a.cubin"),
+    folder + "triton_poi_fused_add_1.cubin": read(golden + "/images/stores_sm_75.cubin"),
     folder + "cabc.wrapper.so": read(wrapper),
     "data/weights/weight_0": bytes(4096),
     "archive_format": b"pt2",

@@ -60,6 +60,7 @@ static void kernels_for_others_are_counted(void **state) {
   assert_int_equal(cover(built.lib, "t4").kernels_other, 3);
   assert_int_equal(cover(built.lib, "h200").kernels_other, 2);
   assert_int_equal(cover(built.lib, "b200").kernels_other, 1);
+  assert_int_equal(cover(built.lib, "t4").kernels_foreign, 1);
   assert_int_equal(cover(built.lib, "mi300x").kernels_other, 3);
   free_library(&built);
 }
@@ -72,6 +73,8 @@ typedef struct {
 
 static int note_shortfall(void *user, const kdl_shortfall *found) {
   shortfalls *to = user;
+  if (found->is_idle)
+    return 0;
   to->used += (size_t)snprintf(to->text + to->used, sizeof to->text - to->used, "%s%.*s:%zu%s",
                                to->used ? " " : "", (int)found->kernel.length,
                                found->kernel.data ? found->kernel.data : "", found->image,
@@ -159,6 +162,7 @@ static void hollow_kernels_do_not_run(void **state) {
   assert_ok(try_open(images[0], sizes[0], &lib));
   assert_cover(lib, "a100", "1/1 modules, 3/6 kernels");
   assert_int_equal(cover(lib, "a100").kernels_hollow, 3);
+  assert_int_equal(cover(lib, "a100").kernels_idle, 1);
   assert_int_equal(cover(lib, "a100").kernels_native, 3);
   assert_shortfalls(lib, "a100", "traps:0 prints:0 asserts:0");
   kdl_close(lib);
@@ -166,6 +170,7 @@ static void hollow_kernels_do_not_run(void **state) {
   assert_ok(try_open(both, size, &lib));
   assert_cover(lib, "a100", "1/1 modules, 2/6 kernels");
   assert_int_equal(cover(lib, "a100").kernels_hollow, 4);
+  assert_int_equal(cover(lib, "a100").kernels_idle, 0);
   assert_int_equal(cover(lib, "a100").kernels_void, 3);
   assert_cover(lib, "cuda:sm_120", "1/1 modules, 3/6 kernels");
   assert_int_equal(cover(lib, "cuda:sm_120").kernels_hollow, 3);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The answer for a library on a device; docs/cli.md has the rule. */
+#include "pack/check/check.h"
+
+check_counts check_count(const check_verdict *verdict) {
+  const kdl_coverage *coverage = &verdict->coverage;
+  if (!coverage->kernels)
+    return (check_counts){coverage->modules_run, coverage->modules - coverage->modules_run, 0};
+  size_t missing = coverage->kernels - coverage->kernels_run - coverage->kernels_other;
+  return (check_counts){coverage->kernels_run, missing, coverage->kernels_other};
+}
+
+/* A vendor's library may have kernels of its own for each generation, with other names: then even
+ * the best-served device runs less than 0.8 of them. */
+static bool has_kernels_by_generation(const check_verdict *verdict) {
+  const kdl_coverage *coverage = &verdict->coverage;
+  size_t kernels =
+      coverage->kernels ? coverage->kernels - coverage->kernels_foreign : coverage->modules;
+  return verdict->best * 10 < kernels * 8;
+}
+
+bool check_is_well_served(const check_verdict *verdict) {
+  check_counts counts = check_count(verdict);
+  size_t own = counts.run + counts.missing, hollow = verdict->coverage.kernels_hollow;
+  size_t expected = verdict->best < own ? verdict->best : own;
+  if (counts.run * 10 >= expected * 8)
+    return true;
+  expected = verdict->middle < own ? verdict->middle : own;
+  return has_kernels_by_generation(verdict) && counts.run * 10 >= expected * 8 &&
+         counts.run * 2 >= verdict->best && hollow * 10 <= (counts.run + hollow) * 2;
+}
+
+check_answer check_answer_of(const check *c, const check_library *library, size_t device) {
+  const check_verdict *verdict = &library->verdicts[device];
+  if (!verdict->coverage.kernels && !verdict->coverage.unreadable)
+    return CHECK_EMPTY;
+  if (verdict->has_better_alternative)
+    return CHECK_OTHER;
+  switch (verdict->outcome) {
+  case CHECK_NATIVE:
+  case CHECK_JIT:
+    return CHECK_YES;
+  case CHECK_PARTIAL: /* all listed kernels of --only must run */
+    return !c->only && check_is_well_served(verdict) ? CHECK_YES : CHECK_PARTLY;
+  case CHECK_NONE:
+    return verdict->is_covered_by_sibling ? CHECK_OTHER : CHECK_NO;
+  case CHECK_OTHER_VENDOR:
+    break;
+  }
+  return library->has_sibling || check_targets_a_device(c, library) ? CHECK_OTHER : CHECK_NO;
+}
+
+const char *check_answer_name(check_answer answer) {
+  static const char *const names[] = {"yes", "partly", "no", "other", "empty"};
+  return names[answer];
+}
+
+bool check_fails(const check *c, check_answer answer) {
+  return answer == CHECK_NO || (answer == CHECK_PARTLY && !c->allows_partly);
+}
+
+bool check_any_fails(const check *c) {
+  for (size_t i = 0; i < c->library_count; ++i) {
+    for (size_t device = 0; device < c->devices.count; ++device) {
+      if (check_fails(c, check_answer_of(c, &c->libraries[i], device)))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool check_targets_a_device(const check *c, const check_library *library) {
+  for (size_t i = 0; i < c->devices.count; ++i) {
+    if (library->verdicts[i].outcome != CHECK_OTHER_VENDOR)
+      return true;
+  }
+  return false;
+}

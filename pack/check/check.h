@@ -84,11 +84,13 @@ typedef struct check_verdict {
   size_t gap_count, gap_capacity;
   size_t unlisted_kernels;    /* kernels with reasons beyond CHECK_LIMIT_GAPS */
   bool is_covered_by_sibling; /* siblings run: this one is for other devices */
+  size_t kernels_apart;       /* then: its kernels that no sibling runs */
   bool counts_idle;           /* kernels that only end for every device count as hollow */
   bool is_for_other_host; /* its CPU code is not for the processors that the device comes with */
   bool has_better_alternative; /* check_choose_alternatives */
   const char *condition;       /* "with CUDA 12.8 or later": where it answers for alternatives of
                                   which only these run; or NULL */
+  const char *conflict;        /* "CUDA": no version of it serves all of the package; or NULL */
 } check_verdict;
 
 typedef struct check_library {
@@ -98,9 +100,13 @@ typedef struct check_library {
   const char *group;   /* its heading in the report: a package, archive or folder */
   const char *set;     /* shared with its images for other architectures; NULL: by its location */
   size_t operand;
-  bool is_bare_device_code; /* device code without a host program */
-  bool is_x86_64;           /* the host program is for x86-64 */
-  bool has_sibling;         /* its package or archive has a library for one of the devices */
+  bool is_named;         /* itself an operand */
+  bool is_code_object;   /* machine code for one architecture, without a host program */
+  bool names_its_arch;   /* so does its file name: a_gfx90a.co */
+  bool is_shared_object; /* of a host program */
+  bool is_x86_64;        /* the host program is for x86-64 */
+  uint64_t *kernels;     /* sorted hashes of the names, where its siblings are looked at */
+  size_t kernel_count;
   size_t images;
   check_dependency dependencies[CHECK_LIMIT_DEPENDENCIES];
   size_t dependency_count;
@@ -162,6 +168,7 @@ typedef struct check {
   size_t error_count, error_capacity;
   const char **dist_infos; /* folders named *.dist-info */
   size_t dist_info_count, dist_info_capacity;
+  bool *is_targeted;      /* by device: a library is for its vendor */
   size_t files;           /* files read */
   size_t files_with_code; /* of those, with device code; archives have several libraries */
   uint64_t bytes_found, bytes_done; /* of files */
@@ -203,6 +210,7 @@ typedef struct check_file {
   int fd;                          /* once it is open */
   uint64_t part_offset, part_size; /* of the current member; size 0: the file itself */
   bool is_bare_device_code;        /* the file or current member is bare device code */
+  bool is_shared_object;           /* or a library for a CPU */
 } check_file;
 
 /* Whether the file was written to or truncated since it was opened, so that the result is
@@ -240,8 +248,8 @@ bool check_is_for_other_host(const check_library *library, kdl_device *device);
 const char *check_runtime_name(check_runtime runtime);
 const char *check_runtime_compat_name(check_runtime_compat fit);
 
-/* Whether the first bytes are those of bare device code. */
-bool check_is_bare_device_code(const void *head, size_t size);
+/* Sets what the first bytes say of the file or its current member. */
+void check_note_kind(check_file *file, const void *head, size_t size);
 
 /* Whether the first bytes are those of a file that may contain device code. */
 bool check_may_have_device_code(const void *head, size_t size);
@@ -306,9 +314,9 @@ typedef enum check_answer {
   CHECK_YES,    /* check_is_well_served; with --only all listed kernels run */
   CHECK_PARTLY, /* less */
   CHECK_NO,     /* nothing */
-  CHECK_OTHER,  /* it is for other devices: another one that was asked about, or its package has
-                   libraries for this one; or it is a code object whose siblings run, or an
-                   alternative of a library that runs better */
+  CHECK_OTHER,  /* it is for other vendors' devices, and another library is for this one's; or it
+                   is a code object whose siblings run, or an alternative of a library that runs
+                   better */
   CHECK_EMPTY,  /* it has no kernels */
 } check_answer;
 
@@ -338,19 +346,24 @@ check_counts check_count(const check_verdict *verdict);
  * half of what the best-served one runs. */
 bool check_is_well_served(const check_verdict *verdict);
 
-/* Whether it targets one of the devices, whether it runs there or not. */
-bool check_targets_a_device(const check *c, const check_library *library);
-
 const char *check_outcome_name(check_outcome outcome);
 
 /* "path" or "path!member", allocated with the check. */
 const char *check_display_path(check *c, const check_library *library);
 
-/* Of libraries that are alternatives of each other, lets one answer for all. */
-void check_choose_alternatives(check *c);
+/* Code for other architectures beside code that runs. Libraries are sorted. */
+void check_mark_covered_by_siblings(check *c);
 
 /* Sets the group of each library. */
 void check_assign_groups(check *c);
+
+/* Of libraries of a group that are alternatives of each other, lets one answer for all. */
+void check_choose_alternatives(check *c);
+
+/* Whether the file name says for which version of a runtime it is built. */
+bool check_names_a_version(const char *file);
+
+int check_compare_hashes(const void *left, const void *right);
 
 /* Advice below a row of a table: a build to look for (try), or a step (fix). */
 void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device);

@@ -36,6 +36,8 @@ check_answer check_answer_of(const check *c, const check_library *library, size_
     return CHECK_EMPTY;
   if (verdict->has_better_alternative)
     return CHECK_OTHER;
+  if (verdict->conflict)
+    return CHECK_PARTLY;
   switch (verdict->outcome) {
   case CHECK_NATIVE:
   case CHECK_JIT:
@@ -47,7 +49,7 @@ check_answer check_answer_of(const check *c, const check_library *library, size_
   case CHECK_OTHER_VENDOR:
     break;
   }
-  return library->has_sibling || check_targets_a_device(c, library) ? CHECK_OTHER : CHECK_NO;
+  return c->is_targeted[device] ? CHECK_OTHER : CHECK_NO;
 }
 
 const char *check_answer_name(check_answer answer) {
@@ -65,14 +67,6 @@ bool check_any_fails(const check *c) {
       if (check_fails(c, check_answer_of(c, &c->libraries[i], device)))
         return true;
     }
-  }
-  return false;
-}
-
-bool check_targets_a_device(const check *c, const check_library *library) {
-  for (size_t i = 0; i < c->devices.count; ++i) {
-    if (library->verdicts[i].outcome != CHECK_OTHER_VENDOR)
-      return true;
   }
   return false;
 }

@@ -7,9 +7,11 @@
 #include "lib/inspect/targets.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"
+#include "support/base/hash.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,6 +282,61 @@ static bool is_for_linking(const kdl_library *lib, kdl_catalog *catalog,
   return true;
 }
 
+/* "Kernels_gfx90a.co" names gfx90a, and not gfx90. */
+static bool names_arch(const char *path, kdl_string arch) {
+  const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  kdl_string name = kdl_text_of(base);
+  for (size_t at = 0; arch.length && at + arch.length <= name.length; ++at) {
+    bool begins = at == 0 || !isalnum((unsigned char)base[at - 1]);
+    if (begins && memcmp(base + at, arch.data, arch.length) == 0 &&
+        !isalnum((unsigned char)base[at + arch.length]))
+      return true;
+  }
+  return false;
+}
+
+/* Machine code for one architecture: a code object, or a bundle, which may hold several. A file
+ * name that has the architecture as a word says that there are others beside it. */
+static void note_code_object(const kdl_library *lib, const check_file *file, const char *member,
+                             check_library *library) {
+  kdl_string arch = {NULL, 0};
+  bool is_bundle = false;
+  const char *path = member ? member : file->path;
+  for (size_t i = 0; i < kdl_image_count(lib) && file->is_bare_device_code; ++i) {
+    kdl_image_info image = cli_image_at(lib, i);
+    bool is_bare = kdl_text_starts(image.container, "bare image");
+    bool is_machine_code = image.kind == KDL_IMAGE_CUBIN || image.kind == KDL_IMAGE_HSACO ||
+                           image.kind == KDL_IMAGE_ZEBIN;
+    is_bundle |= kdl_text_starts(image.container, "clang-bundle");
+    if (!image.byte_count || image.kind == KDL_IMAGE_BUNDLE)
+      continue;
+    if (!is_machine_code || !(is_bare || is_bundle) ||
+        (arch.data && !kdl_text_equal(arch, image.arch)))
+      return;
+    arch = image.arch;
+  }
+  if (!arch.length)
+    return;
+  library->names_its_arch = names_arch(path, (kdl_string){arch.data, strcspn(arch.data, ":")});
+  library->is_code_object = !is_bundle || library->names_its_arch;
+}
+
+int check_compare_hashes(const void *left, const void *right) {
+  uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+  return (a > b) - (a < b);
+}
+
+/* Of files that are compared with those beside them. */
+static void keep_kernels(check *c, const kdl_inventory *inventory, check_library *library) {
+  const kdl_string *names;
+  size_t count = kdl_inventory_kernels(inventory, &names);
+  library->kernels = check_alloc(c, (count + 1) * sizeof *library->kernels);
+  for (size_t i = 0; i < count; ++i)
+    library->kernels[i] = kdl_hash_text(names[i]);
+  qsort(library->kernels, count, sizeof *library->kernels, check_compare_hashes);
+  library->kernel_count = count;
+}
+
 static kdl_status evaluate_with_inventory(check *c, kdl_library *lib,
                                           const kdl_inventory *inventory, const check_file *file,
                                           const char *member, const char *package) {
@@ -288,12 +345,17 @@ static kdl_status evaluate_with_inventory(check *c, kdl_library *lib,
                            .package = package ? check_copy_string(c, package) : NULL,
                            .set = file->set ? check_copy_string(c, file->set) : NULL,
                            .operand = file->operand,
-                           .is_bare_device_code = file->is_bare_device_code,
+                           .is_named = file->is_operand && !member,
+                           .is_shared_object = file->is_shared_object,
                            .images = kdl_image_count(lib),
                            .verdicts =
                                check_alloc(c, (c->devices.count + 1) * sizeof *library.verdicts)};
   size_t modules = 0;
   check_find_dependencies(c, file, &library);
+  note_code_object(lib, file, member, &library);
+  if (library.is_code_object ||
+      (library.is_shared_object && check_names_a_version(member ? member : file->path)))
+    keep_kernels(c, inventory, &library);
   for (size_t i = 0; i < c->devices.count; ++i) {
     KDL_TRY(evaluate_on_device(c, lib, inventory, &library, c->devices.items[i].device,
                                &library.verdicts[i]));

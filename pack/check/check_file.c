@@ -3,6 +3,7 @@
 #include "lib/inspect/images.h"
 #include "pack/check/check.h"
 #include "pack/system_package.h"
+#include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/guard.h"
@@ -94,9 +95,12 @@ bool check_may_have_device_code(const void *head, size_t size) {
   return file != KDL_FILE_UNKNOWN && file != KDL_FILE_ZIP;
 }
 
-bool check_is_bare_device_code(const void *head, size_t size) {
+void check_note_kind(check_file *file, const void *head, size_t size) {
+  enum { elf_type = 16, shared = 3 };
   kdl_image_kind kind = kdl_image_sniff(head, size);
-  return kind != KDL_IMAGE_UNKNOWN && kind != KDL_IMAGE_OBJECT;
+  file->is_bare_device_code = kind != KDL_IMAGE_UNKNOWN && kind != KDL_IMAGE_OBJECT;
+  file->is_shared_object = kind == KDL_IMAGE_OBJECT && size >= elf_type + 2 &&
+                           kdl_load_u16((const uint8_t *)head + elf_type) == shared;
 }
 
 static bool ends_with_any(const char *path, const char *const *ends) {
@@ -181,7 +185,7 @@ void check_read_member(check *c, const check_file *file, const char *name, const
       !check_may_have_device_code(head, look))
     return;
   check_file member = *file;
-  member.is_bare_device_code = check_is_bare_device_code(head, look);
+  check_note_kind(&member, head, look);
   check_read_part(c, &member, name, package, offset, size);
 }
 
@@ -220,7 +224,7 @@ static void read_opened_file(check *c, check_file *file) {
   } else if (size >= 4 && memcmp(head, "KPAK", 4) == 0) {
     check_read_kpack(c, file);
   } else if (check_may_have_device_code(head, size)) {
-    file->is_bare_device_code = check_is_bare_device_code(head, size);
+    check_note_kind(file, head, size);
     read_library_file(c, file);
   }
 }

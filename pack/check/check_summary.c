@@ -72,7 +72,7 @@ static cause cause_of(const char *code) {
 static const char *cause_text(cause of) {
   static const char *const words[] = {
       [OF_ARCH] = "built for other architectures",
-      [OF_VENDOR] = "built for other vendors",
+      [OF_VENDOR] = "for other devices",
       [OF_DRIVER] = "the driver is too old",
       [OF_RUNTIME] = "needs a newer CUDA driver",
       [OF_HOST] = "its CPU code is for x86-64",
@@ -161,7 +161,8 @@ typedef struct {
   size_t native;         /* kernels with machine code for the device */
   bool is_blind;         /* the kernels of one cannot be listed: modules are counted */
   bool is_unsure;        /* CUDA's runtime is linked in, and the driver that it needs is unknown */
-  const char *condition; /* of a library that answers for its alternatives, or NULL */
+  const char *condition; /* of libraries that answer for their alternatives, or NULL */
+  const char *conflict;
   size_t hollow;         /* kernels */
   const check_gap *gap;  /* the largest of those that keep a library from being answered with yes */
   const check_gap *lack; /* the largest of the others */
@@ -183,7 +184,7 @@ static void count_library(const check *c, const check_library *library, size_t d
   ++all->by_answer[answer];
   if (verdict->outcome == CHECK_NONE && verdict->is_covered_by_sibling &&
       !verdict->has_better_alternative)
-    all->counts.other += verdict->coverage.kernels;
+    all->counts.other += verdict->kernels_apart;
   if (answer >= CHECK_OTHER)
     return;
   check_counts counts = check_count(verdict);
@@ -191,6 +192,7 @@ static void count_library(const check *c, const check_library *library, size_t d
   all->counts.missing += counts.missing;
   all->counts.other += counts.other;
   all->condition = all->condition ? all->condition : verdict->condition;
+  all->conflict = all->conflict ? all->conflict : verdict->conflict;
   all->is_blind |= !verdict->coverage.kernels;
   all->native += verdict->coverage.kernels_native;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
@@ -292,6 +294,9 @@ static const char *explain_answer(check *c, const tally *counted, check_answer a
                                   : "";
   case CHECK_PARTLY:
   case CHECK_NO:
+    if (counted->conflict)
+      return xarena_format(&c->arena, "its libraries run with different versions of %s",
+                           counted->conflict);
     return counted->gap ? explain_gap(c, counted, counted->gap) : "its code cannot be read";
   case CHECK_OTHER:
     return "for other devices";
@@ -333,6 +338,8 @@ static void add_summary_row(check *c, cli_table *table, const groups *all, const
   const char *instead = find_runnable_version(all, of, device);
   if (instead)
     cli_table_add_line(table, "instead", kdl_text_of(instead));
+  else if (counted->conflict)
+    return;
   else if (counted->gap && counted->native > counted->counts.missing &&
            cause_of(counted->gap->code) == OF_ARCH)
     add_lack(c, table, counted->gap, &about);

@@ -131,12 +131,13 @@ static kdl_status inflate_to(const zip *z, kdl_inflater *inflater, const uint8_t
 }
 
 /* From now on the inflated member is read, not the archive; only the member must not change. */
-static kdl_status evaluate_inflated(const zip *z, const entry *e, int fd, bool is_loose) {
+static kdl_status evaluate_inflated(const zip *z, const entry *e, int fd, const uint8_t *head,
+                                    size_t head_size) {
   char room[CHECK_FD_PATH_SIZE];
   kdl_library *lib;
   check_file file = *z->file;
   file.fd = fd;
-  file.is_bare_device_code = is_loose;
+  check_note_kind(&file, head, head_size);
   if (check_was_changed(z->file))
     return KDL_OK; /* reported by check_read_file */
   if (fstat(fd, &file.info) != 0)
@@ -163,7 +164,7 @@ static kdl_status inflate_and_evaluate(zip *z, const entry *e, kdl_inflater *inf
                     strerror(errno));
   kdl_status status = inflate_to(z, inflater, head, head_size, e->in.uncompressed_size, fd);
   if (status == KDL_OK)
-    status = evaluate_inflated(z, e, fd, check_is_bare_device_code(head, head_size));
+    status = evaluate_inflated(z, e, fd, head, head_size);
   close(fd);
   return status;
 }

@@ -63,65 +63,15 @@ static int compare_errors(const void *left, const void *right) {
   return order ? order : strcmp(a->message, b->message);
 }
 
-static bool are_siblings(const check_library *a, const check_library *b) {
-  if (a->package || b->package)
-    return a->package && b->package && strcmp(a->package, b->package) == 0;
-  return a->member && b->member && strcmp(a->path, b->path) == 0;
-}
-
-/* Libraries are sorted: those of a package or an archive are adjacent. */
-static void find_siblings(check *c) {
-  for (size_t from = 0, to; from < c->library_count; from = to) {
-    bool found = false;
-    for (to = from; to < c->library_count &&
-                    (to == from || are_siblings(&c->libraries[from], &c->libraries[to]));
-         ++to)
-      found |= check_targets_a_device(c, &c->libraries[to]);
-    for (size_t i = from; i < to; ++i)
-      c->libraries[i].has_sibling = found;
-  }
-}
-
-static bool are_packaged_together(const check_library *a, const check_library *b) {
-  if (a->set || b->set)
-    return a->set && b->set && strcmp(a->set, b->set) == 0 && strcmp(a->path, b->path) == 0;
-  if (a->package || b->package)
-    return a->package && b->package && strcmp(a->package, b->package) == 0;
-  size_t folder = (size_t)(strrchr(a->path, '/') ? strrchr(a->path, '/') - a->path : 0);
-  if (a->member || b->member)
-    return a->member && b->member && strcmp(a->path, b->path) == 0;
-  return strncmp(a->path, b->path, folder) == 0 && (folder == 0 || b->path[folder] == '/') &&
-         !strchr(b->path + folder + (folder != 0), '/');
-}
-
-/* Every kernel is code of one other architecture or family: Flash Attention 3 for sm_90a. */
-static bool is_for_others(const kdl_coverage *coverage) {
-  return coverage->kernels && coverage->kernels_other == coverage->kernels;
-}
-
-/* Code objects are for one architecture each. Where one of a package, archive or folder runs, its
- * siblings for other architectures do not count; nor do libraries that are all for others beside
- * one that runs. */
-static void mark_covered_by_siblings(check *c) {
-  for (size_t from = 0, to; from < c->library_count; from = to) {
-    for (to = from; to < c->library_count &&
-                    (to == from || are_packaged_together(&c->libraries[from], &c->libraries[to]));
-         ++to)
-      continue;
-    for (size_t device = 0; device < c->devices.count; ++device) {
-      bool has_code = false, has_library = false;
-      for (size_t i = from; i < to; ++i) {
-        const check_library *library = &c->libraries[i];
-        bool runs = library->verdicts[device].outcome <= CHECK_PARTIAL;
-        has_code |= runs && library->is_bare_device_code;
-        has_library |= runs && !library->is_bare_device_code;
-      }
-      for (size_t i = from; i < to; ++i) {
-        check_verdict *verdict = &c->libraries[i].verdicts[device];
-        bool is_elsewhere = verdict->is_for_other_host || is_for_others(&verdict->coverage);
-        verdict->is_covered_by_sibling =
-            c->libraries[i].is_bare_device_code ? has_code : has_library && is_elsewhere;
-      }
+/* Whether a device is one that some library is for, whether that runs or not. */
+static void find_targeted_devices(check *c) {
+  c->is_targeted = check_alloc(c, c->devices.count + 1);
+  for (size_t device = 0; device < c->devices.count; ++device) {
+    c->is_targeted[device] = false;
+    for (size_t i = 0; i < c->library_count && !c->is_targeted[device]; ++i) {
+      const check_verdict *verdict = &c->libraries[i].verdicts[device];
+      c->is_targeted[device] = verdict->outcome != CHECK_OTHER_VENDOR &&
+                               (verdict->coverage.kernels || verdict->coverage.unreadable);
     }
   }
 }
@@ -158,10 +108,10 @@ static kdl_status find_libraries(const cli_args *args, check *c, bool *out_faile
   check_find_packages(c);
   if (c->library_count)
     qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_library_order);
-  find_siblings(c);
-  mark_covered_by_siblings(c);
-  check_choose_alternatives(c);
+  find_targeted_devices(c);
+  check_mark_covered_by_siblings(c);
   check_assign_groups(c);
+  check_choose_alternatives(c);
   if (c->error_count)
     qsort(c->errors, c->error_count, sizeof *c->errors, compare_errors);
   return KDL_OK;

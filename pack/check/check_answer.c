@@ -11,12 +11,12 @@ check_counts check_count(const check_verdict *verdict) {
 }
 
 /* A vendor's library may have kernels of its own for each generation, with other names: then even
- * the best-served device runs less than 0.8 of them. */
+ * the best-served device runs less than 0.6 of them. */
 static bool has_kernels_by_generation(const check_verdict *verdict) {
   const kdl_coverage *coverage = &verdict->coverage;
   size_t kernels =
       coverage->kernels ? coverage->kernels - coverage->kernels_foreign : coverage->modules;
-  return verdict->best * 10 < kernels * 8;
+  return verdict->best * 10 < kernels * 6;
 }
 
 bool check_is_well_served(const check_verdict *verdict) {

@@ -52,8 +52,8 @@ static void put_counts(const diff *d) {
     printf(" %zu |\n", d->equal[i]);
   }
   if (skipped)
-    printf("\n%zu target%s not compared: no device runs %s.\n", skipped, skipped == 1 ? "" : "s",
-           skipped == 1 ? "it" : "them");
+    printf("\n%zu target%s not compared: none of the given devices runs %s.\n", skipped,
+           skipped == 1 ? "" : "s", skipped == 1 ? "it" : "them");
 }
 
 static void put_devices(const diff *d) {

@@ -99,8 +99,9 @@ static kdl_status print_targets(const diff *d) {
   if (equal)
     printf("%s%zu target%s without a change\n", rows ? "" : "\n", equal, equal == 1 ? "" : "s");
   if (skipped)
-    printf("%s%zu target%s not compared: no device runs %s\n", rows || equal ? "" : "\n", skipped,
-           skipped == 1 ? "" : "s", skipped == 1 ? "it" : "them");
+    printf("%s%zu target%s not compared: none of the given devices runs %s\n",
+           rows || equal ? "" : "\n", skipped, skipped == 1 ? "" : "s",
+           skipped == 1 ? "it" : "them");
   return status;
 }
 

@@ -240,8 +240,8 @@ const char *kdl_device_route_line(const kdl_device *device, size_t route);
 
 size_t kdl_device_route_count(const kdl_device *device);
 
-/* The device as other runtimes see it: they do not translate SPIR-V. */
-kdl_status kdl_device_without_translator(kdl_device *device, kdl_device **out_device);
+/* The device as other runtimes see it: they neither link bitcode nor translate SPIR-V. */
+kdl_status kdl_device_without_tools(kdl_device *device, kdl_device **out_device);
 
 /* Whether the device admits an image of a catalog (lib/inspect/catalog.h) through the route. */
 bool kdl_device_route_admits(const kdl_device *device, size_t route,

@@ -330,19 +330,19 @@ static kdl_status intern_described(const kdl_device_routes *routes, kdl_device *
   return KDL_OK;
 }
 
-kdl_status kdl_device_without_translator(kdl_device *device, kdl_device **out_device) {
-  *out_device = device;
-  if (kdl_device_route_spec(device, 0)->tools != KDL_TOOLS_TRANSLATOR)
-    return KDL_OK;
+kdl_status kdl_device_without_tools(kdl_device *device, kdl_device **out_device) {
+  bool has_tools = false;
   kdl_device_routes *routes = malloc(sizeof *routes);
   if (!routes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
   routes->count = kdl_device_route_count(device);
   for (size_t i = 0; i < routes->count; ++i) {
     routes->specs[i] = *kdl_device_route_spec(device, i);
-    routes->specs[i].tools = KDL_TOOLS_LINKER;
+    has_tools |= routes->specs[i].tools != KDL_TOOLS_NONE;
+    routes->specs[i].tools = KDL_TOOLS_NONE;
   }
-  kdl_status status = intern_described(routes, out_device);
+  *out_device = device;
+  kdl_status status = has_tools ? intern_described(routes, out_device) : KDL_OK;
   free(routes);
   return status;
 }

@@ -49,6 +49,7 @@ typedef struct check_gap {
   const char *arch;
   uint64_t reasons;
   const char *code, *words, *fix;
+  bool needs_source; /* the driver takes OpenCL C, and no SPIR-V */
   size_t kernels;
   size_t modules; /* modules whose kernels cannot be listed */
   kdl_string *names;
@@ -104,6 +105,7 @@ typedef struct check_library {
   bool is_code_object;   /* machine code for one architecture, without a host program */
   bool names_its_arch;   /* so does its file name: a_gfx90a.co */
   bool is_shared_object; /* of a host program */
+  bool is_foreign;       /* other runtimes than libkdl load it */
   bool is_x86_64;        /* the host program is for x86-64 */
   uint64_t *kernels;     /* sorted hashes of the names, where its siblings are looked at */
   size_t kernel_count;
@@ -144,6 +146,7 @@ typedef kdl_status check_visit_library(void *user, kdl_library *lib, const struc
 typedef struct check {
   cli_devices devices;
   cli_devices typical; /* of every vendor: how well a library serves the best of them */
+  cli_devices foreign_devices, foreign_typical; /* the same without libkdl's tools */
   kdl_select_opts opts;
   bool all_names, as_json, allows_partly, is_verbose;
   cli_kernel_list *only;    /* or NULL */
@@ -232,6 +235,10 @@ void check_within_part(check *c, size_t done, size_t count);
  * may be NULL. */
 kdl_status check_evaluate(check *c, kdl_library *lib, const check_file *file, const char *member,
                           const char *package);
+
+/* Whether libkdl loads the library's code, which it links and translates: an OffloadBinary, or what
+ * `kdl embed` wrote. Others are loaded by runtimes of their own. */
+bool check_is_loaded_by_libkdl(const kdl_library *lib);
 
 /* Finds the runtimes that a library is linked against, and the CPU it is for. */
 void check_find_dependencies(check *c, const check_file *file, check_library *library);

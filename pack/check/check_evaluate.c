@@ -24,6 +24,8 @@ typedef struct {
   kdl_library *lib;
   kdl_device *device;
   check_verdict *verdict;
+  bool is_foreign; /* the library */
+  size_t route;    /* of the device */
   kdl_status status;
 } gap_finder;
 
@@ -38,13 +40,29 @@ static void *grow_check_array(check *c, void *items, size_t count, size_t *capac
   return moved;
 }
 
+/* SPIR-V, or what kdl-ld makes SPIR-V of, for a driver of OpenCL that takes sources alone. */
+static bool needs_source(const gap_finder *finder, const char *code) {
+  const kdl_device_spec *spec = kdl_device_route_spec(finder->device, finder->route);
+  return spec->backend == KDL_BACKEND_OPENCL && !spec->il &&
+         kdl_device_spec_family(spec) == KDL_FAMILY_SPIRV &&
+         (strcmp(code, "spirv_version") == 0 || strcmp(code, "kind_not_loadable") == 0);
+}
+
 static int copy_first_reason(void *user, const kdl_verdict *verdict) {
   const gap_finder *finder = user;
   check_gap *gap = &finder->verdict->gaps[finder->verdict->gap_count - 1];
-  if (verdict->reason_count) {
+  bool is_bitcode =
+      verdict->reason_count && strcmp(verdict->reasons[0].code, "linker_missing") == 0;
+  if (is_bitcode && finder->is_foreign) {
+    gap->code = "linker_missing";
+    gap->words = "bitcode, which libkdl would link; the library's own runtime takes machine code";
+  } else if (verdict->reason_count) {
     gap->code = check_copy_string(finder->c, verdict->reasons[0].code);
     gap->words = check_copy_string(finder->c, verdict->reasons[0].words);
     gap->fix = check_copy_string(finder->c, verdict->reasons[0].fix);
+    gap->needs_source = needs_source(finder, gap->code);
+    if (gap->needs_source)
+      gap->fix = "add OpenCL C, as by kdl cc --targets=opencl-c: the driver takes no SPIR-V";
   }
   return 1;
 }
@@ -175,8 +193,8 @@ static int compare_sizes(const void *left, const void *right) {
 
 /* What the best-served device of the vendor runs, and the middle one of those that run something.
  * CPUs are of so many kinds that none is typical: all that is for CPUs counts. */
-static kdl_status find_best_served(check *c, const kdl_inventory *inventory, kdl_device *device,
-                                   check_verdict *verdict) {
+static kdl_status find_best_served(const cli_devices *typical, const kdl_inventory *inventory,
+                                   kdl_device *device, check_verdict *verdict) {
   const kdl_coverage *own = &verdict->coverage;
   kdl_target_family family = kdl_device_spec_family(kdl_device_route_spec(device, 0));
   bool is_cpu = kdl_family_class(family) != KDL_CLASS_GPU;
@@ -184,11 +202,11 @@ static kdl_status find_best_served(check *c, const kdl_inventory *inventory, kdl
   verdict->middle = verdict->best;
   if (is_cpu || own->is_complete)
     return KDL_OK;
-  size_t *counts = xcalloc(c->typical.count + 1, sizeof *counts);
+  size_t *counts = xcalloc(typical->count + 1, sizeof *counts);
   size_t count = 0;
   kdl_status status = KDL_OK;
-  for (size_t i = 0; i < c->typical.count && status == KDL_OK; ++i) {
-    kdl_device *other = c->typical.items[i].device;
+  for (size_t i = 0; i < typical->count && status == KDL_OK; ++i) {
+    kdl_device *other = typical->items[i].device;
     kdl_coverage coverage;
     size_t route;
     if (kdl_device_spec_family(kdl_device_route_spec(other, 0)) != family)
@@ -235,7 +253,8 @@ static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inven
   KDL_TRY(kdl_device_cover(device, inventory, &out_verdict->coverage, &route));
   out_verdict->coverage.missing = (kdl_string){NULL, 0};
   out_verdict->outcome = coverage_outcome(&out_verdict->coverage);
-  KDL_TRY(find_best_served(c, inventory, device, out_verdict));
+  KDL_TRY(find_best_served(library->is_foreign ? &c->foreign_typical : &c->typical, inventory,
+                           device, out_verdict));
   count_idle(c, out_verdict);
   out_verdict->is_for_other_host = check_is_for_other_host(library, device);
   out_verdict->runtime = check_runtime_compatibility(library, device, &need, &driver);
@@ -252,7 +271,7 @@ static kdl_status evaluate_on_device(check *c, kdl_library *lib, const kdl_inven
   }
   if (out_verdict->outcome < CHECK_PARTIAL)
     return KDL_OK;
-  gap_finder finder = {c, lib, device, out_verdict, KDL_OK};
+  gap_finder finder = {c, lib, device, out_verdict, library->is_foreign, route, KDL_OK};
   KDL_TRY(kdl_device_shortfalls(device, route, inventory, visit_shortfall, &finder));
   return finder.status;
 }
@@ -280,6 +299,17 @@ static bool is_for_linking(const kdl_library *lib, kdl_catalog *catalog,
       return false;
   }
   return true;
+}
+
+bool check_is_loaded_by_libkdl(const kdl_library *lib) {
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_string container = cli_image_at(lib, i).container;
+    if (kdl_text_starts(container, "offload-binary") &&
+        (!memmem(container.data, container.length, " in ", 4) ||
+         kdl_text_has_suffix(container, KDL_TEXT(".kdl.offloading"))))
+      return true;
+  }
+  return false;
 }
 
 /* "Kernels_gfx90a.co" names gfx90a, and not gfx90. */
@@ -347,6 +377,7 @@ static kdl_status evaluate_with_inventory(check *c, kdl_library *lib,
                            .operand = file->operand,
                            .is_named = file->is_operand && !member,
                            .is_shared_object = file->is_shared_object,
+                           .is_foreign = !check_is_loaded_by_libkdl(lib),
                            .images = kdl_image_count(lib),
                            .verdicts =
                                check_alloc(c, (c->devices.count + 1) * sizeof *library.verdicts)};
@@ -357,7 +388,8 @@ static kdl_status evaluate_with_inventory(check *c, kdl_library *lib,
       (library.is_shared_object && check_names_a_version(member ? member : file->path)))
     keep_kernels(c, inventory, &library);
   for (size_t i = 0; i < c->devices.count; ++i) {
-    KDL_TRY(evaluate_on_device(c, lib, inventory, &library, c->devices.items[i].device,
+    const cli_devices *devices = library.is_foreign ? &c->foreign_devices : &c->devices;
+    KDL_TRY(evaluate_on_device(c, lib, inventory, &library, devices->items[i].device,
                                &library.verdicts[i]));
     modules += library.verdicts[i].coverage.modules;
   }

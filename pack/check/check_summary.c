@@ -22,10 +22,11 @@ typedef enum {
   OF_LIMITS,
   OF_CODE,
   OF_HOLLOW,
+  OF_SOURCE,
   OF_UNKNOWN
 } cause;
 
-static cause cause_of(const char *code) {
+static cause cause_of(const check_gap *gap) {
   static const struct {
     const char *code;
     cause of;
@@ -62,8 +63,10 @@ static cause cause_of(const char *code) {
       {"kind_not_loadable", OF_CODE},
       {"linker_missing", OF_CODE},
   };
+  if (gap->needs_source)
+    return OF_SOURCE;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    if (strcmp(code, rows[i].code) == 0)
+    if (strcmp(gap->code, rows[i].code) == 0)
       return rows[i].of;
   }
   return OF_ARCH;
@@ -80,6 +83,7 @@ static const char *cause_text(cause of) {
       [OF_LIMITS] = "needs what the device lacks",
       [OF_CODE] = "no driver loads it",
       [OF_HOLLOW] = "", /* explain_lack */
+      [OF_SOURCE] = "the driver takes OpenCL C alone",
       [OF_UNKNOWN] = "of a kind that is not known",
   };
   return words[of];
@@ -98,7 +102,7 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
     return;
   const char *label = "try", *advice = gap->fix;
-  switch (cause_of(gap->code)) {
+  switch (cause_of(gap)) {
   case OF_ARCH:
     advice = xarena_format(&c->arena, "a build with code for %.*s; the nearest here is for %s",
                            (int)strcspn(about.arch, ":+"), about.arch,
@@ -114,6 +118,7 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
   case OF_CODE:
   case OF_UNKNOWN:
   case OF_HOLLOW:
+  case OF_SOURCE:
     break;
   case OF_DRIVER:
   case OF_RUNTIME:
@@ -273,7 +278,7 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
 }
 
 static const char *explain_gap(check *c, const tally *counted, const check_gap *gap) {
-  cause of = cause_of(gap->code);
+  cause of = cause_of(gap);
   if (of == OF_HOLLOW)
     return xarena_format(&c->arena, "the code of %zu kernel%s does nothing", counted->hollow,
                          counted->hollow == 1 ? "" : "s");
@@ -341,7 +346,7 @@ static void add_summary_row(check *c, cli_table *table, const groups *all, const
   else if (counted->conflict)
     return;
   else if (counted->gap && counted->native > counted->counts.missing &&
-           cause_of(counted->gap->code) == OF_ARCH)
+           cause_of(counted->gap) == OF_ARCH)
     add_lack(c, table, counted->gap, &about);
   else if (counted->gap)
     check_add_advice(c, table, counted->gap, device);

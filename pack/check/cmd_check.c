@@ -140,8 +140,9 @@ static kdl_status read_check_options(const cli_args *args, check *c) {
   if (c->only)
     KDL_TRY(cli_kernel_list_read(cli_args_value(args, "only"), c->only));
   KDL_TRY(parse_check_devices(args, &c->devices));
-  KDL_TRY(cli_devices_for_other_runtimes(&c->devices));
   KDL_TRY(cli_devices_named(&c->typical));
+  KDL_TRY(cli_devices_for_other_runtimes(&c->devices, &c->foreign_devices));
+  KDL_TRY(cli_devices_for_other_runtimes(&c->typical, &c->foreign_typical));
   return read_processes(args, c);
 }
 
@@ -149,6 +150,8 @@ static kdl_status run_check(const cli_args *args, check *c, int *out_code) {
   bool failed = false;
   KDL_TRY(read_check_options(args, c));
   cli_output_protect(args->operands, args->plain_count);
+  if (cli_args_has(args, "output"))
+    KDL_TRY(cli_output_check(cli_args_value(args, "output")));
   if (has_program(args))
     KDL_TRY(check_run_program(c, args->operands + args->plain_count, out_code));
   int code = *out_code;
@@ -184,6 +187,8 @@ int cli_run_check(const cli_args *args) {
   cli_demangler_stop(c.demangler);
   cli_devices_free(&c.devices);
   cli_devices_free(&c.typical);
+  cli_devices_free(&c.foreign_devices);
+  cli_devices_free(&c.foreign_typical);
   free(c.operands);
   free(c.libraries);
   free(c.errors);

@@ -47,7 +47,7 @@ static kdl_status parse_options(const cli_args *args, diff *d) {
   KDL_TRY(cli_selection_options(args, &d->walk.opts));
   if (cli_args_has(args, "device"))
     KDL_TRY(cli_devices_given(args, "device", '\0', &d->walk.devices));
-  KDL_TRY(cli_devices_for_other_runtimes(&d->walk.devices));
+  KDL_TRY(cli_devices_for_other_runtimes(&d->walk.devices, &d->walk.foreign_devices));
   if (d->walk.devices.count > DIFF_LIMIT_DEVICES)
     return kdl_fail(KDL_BAD_CALL, "--device: found %zu devices, expected at most %d",
                     d->walk.devices.count, DIFF_LIMIT_DEVICES);
@@ -118,6 +118,8 @@ static kdl_status run_diff(const cli_args *args, diff *d, int *out_code) {
   bool failed = false;
   KDL_TRY(parse_options(args, d));
   cli_output_protect(args->operands, args->operand_count);
+  if (cli_args_has(args, "output"))
+    KDL_TRY(cli_output_check(cli_args_value(args, "output")));
   read_sides(args, d, &failed);
   KDL_TRY(expect_readable_sides(d));
   for (int side = 0; side < DIFF_SIDES && !failed && !d->walk.is_incomplete; ++side) {
@@ -156,6 +158,7 @@ static void free_diff(diff *d) {
   free(d->excesses);
   free(d->bytes.lines);
   cli_devices_free(&d->walk.devices);
+  cli_devices_free(&d->walk.foreign_devices);
   free(d->walk.libraries);
   free(d->walk.errors);
   free(d->walk.dist_infos);

@@ -170,10 +170,11 @@ static int note_verdict(void *user, const kdl_verdict *verdict) {
 }
 
 static kdl_status find_devices(diff *d, kdl_library *lib, uint32_t *devices) {
-  for (size_t i = 0; i < d->walk.devices.count; ++i) {
+  const cli_devices *all =
+      check_is_loaded_by_libkdl(lib) ? &d->walk.devices : &d->walk.foreign_devices;
+  for (size_t i = 0; i < all->count; ++i) {
     device_images to = {devices, 1u << i};
-    KDL_TRY(
-        kdl_explain(lib, d->walk.devices.items[i].device, NULL, &d->walk.opts, note_verdict, &to));
+    KDL_TRY(kdl_explain(lib, all->items[i].device, NULL, &d->walk.opts, note_verdict, &to));
   }
   return KDL_OK;
 }

@@ -158,9 +158,13 @@ kdl_status cli_devices_parse(const char *text, cli_devices *out_devices) {
   return devices_append_found(out_devices, text);
 }
 
-kdl_status cli_devices_for_other_runtimes(cli_devices *devices) {
-  for (size_t i = 0; i < devices->count; ++i)
-    KDL_TRY(kdl_device_without_translator(devices->items[i].device, &devices->items[i].device));
+kdl_status cli_devices_for_other_runtimes(const cli_devices *devices, cli_devices *out_devices) {
+  *out_devices = (cli_devices){.count = 0};
+  for (size_t i = 0; i < devices->count; ++i) {
+    kdl_device *device;
+    KDL_TRY(kdl_device_without_tools(devices->items[i].device, &device));
+    devices_append(out_devices, devices->items[i].name, device);
+  }
   return KDL_OK;
 }
 

@@ -62,8 +62,8 @@ kdl_status cli_devices_parse(const char *text, cli_devices *out_devices);
 void cli_devices_native(cli_devices *out_devices);
 kdl_status cli_devices_named(cli_devices *out_devices);
 
-/* Replaces the devices by kdl_device_without_translator: for libraries that other runtimes load. */
-kdl_status cli_devices_for_other_runtimes(cli_devices *devices);
+/* The devices by kdl_device_without_tools: for libraries that other runtimes load. */
+kdl_status cli_devices_for_other_runtimes(const cli_devices *devices, cli_devices *out_devices);
 
 /* The default device for a kernel, or the first device where none has an image. `kernel` may be
  * NULL. */

@@ -345,7 +345,7 @@ def thin(data):
 
 
 def check(data):
-    out = Drawing("kdl check: what of one environment runs where", f"{data['environment'][0].upper()}{data['environment'][1:]}. "
+    out = Drawing("kdl check: what of some packages runs where", f"{data['environment'][0].upper()}{data['environment'][1:]}. "
                   "Share of the kernels of each package that run on a device, as machine code or by the driver's compiler.")
     out.keys([("kdl", "all"), ("part", "some"), ("bad", "none"), ("none", "for another vendor")])
     left = 196
@@ -358,7 +358,7 @@ def check(data):
         if not row["cells"][0]["kernels"]:
             continue
         name, _, version = row["package"].partition(" ")
-        label = name.removeprefix("nvidia_").removesuffix("_cu13").replace("_cuda13x", "").replace("_cuda13", "")
+        label = name.removeprefix("nvidia_").removesuffix("_cu12").removesuffix("_cu13").replace("_cuda13x", "").replace("_cuda13", "")
         out.text(left - 8, out.y + 18, label, "end", f"{row['package']}, {row['libraries']} libraries")
         for i, cell in enumerate(row["cells"]):
             runs = cell["native"] + cell["jit"]
@@ -373,7 +373,7 @@ def check(data):
                 out.text(left + (i + 0.5) * width - 1, out.y + 17, words, "mid " + (on(kind) if kind != "none" else "soft"), hover)
         out.y += 26
     out.paragraph("Numbers are percent. Libraries as cuBLAS hold kernels that are for other architectures on purpose, so that no device runs all of them. "
-                  "Packages whose files hold device libraries and no kernel (Numba) are left out.")
+                  "Of alternatives, the one that serves the device counts.")
     return out
 
 

@@ -88,7 +88,7 @@ DRAWN = {
     "gpu-matmul": (charts.gpu_matmul, ("gpu-matmul-h200-2026-11-18.json",)),
     "threads": (charts.threads, ("scale-threads-xeon16-2026-11-17.json",)),
     "thin": (charts.thin, ("thin-2026-11-16.json",)),
-    "check": (charts.check, ("check-2026-11-17.json",)),
+    "check": (charts.check, ("check-2026-11-18.json",)),
     "overhead-10ms": (charts.overhead, ("overhead-h200-2026-11-17.json",)),
     "select-latency": (charts.latency, ("latency-2026-11-17.json",)),
 }

@@ -110,6 +110,7 @@ typedef struct kdl_backend_kernel {
    * block below is used. The function need not check arguments: libkdl or the driver does. */
   kdl_launch_entry *launch;
   void *context;
+  /* Three numbers, each all 0 or without a 0. */
   uint32_t block[3];     /* the only block the image works with; 0: any */
   uint32_t tile[3];      /* items of the problem that a group covers; 0: as the block */
   uint32_t suggested[3]; /* a good block, where any block works; 0: libkdl uses 256x1x1 */

@@ -41,9 +41,10 @@ static kdl_status hip_read_kernel_info(kdl_hip_kernel *kernel, const kdl_hip_mod
   if (!kdl_params_read(&kernel->params, &module->image, request->name))
     return kdl_core_services.fail(KDL_NO_MEMORY, 0, "hip:%u: no memory for parameters",
                                   kernel->device->ordinal);
-  if (module->image.kind == KDL_IMAGE_HSACO)
-    (void)kdl_amdgpu_read_limits(module->image.data, module->image.size, kdl_text_of(request->name),
-                                 &kernel->limits);
+  if (module->image.kind == KDL_IMAGE_HSACO &&
+      kdl_amdgpu_read_limits(module->image.data, module->image.size, kdl_text_of(request->name),
+                             &kernel->limits) == KDL_BAD_FILE)
+    return KDL_BAD_FILE;
   return hip_check_block(kernel, request);
 }
 

@@ -297,6 +297,16 @@ typedef struct {
   bool found;
 } limit_visitor;
 
+/* A launch by items divides by each. */
+static kdl_status check_block(kdl_msgpack reader, const uint32_t block[3]) {
+  bool is_none = !block[0] && !block[1] && !block[2];
+  if (is_none || (block[0] && block[1] && block[2]))
+    return KDL_OK;
+  return kdl_malformed_at(reader.base + reader.at, ".reqd_workgroup_size",
+                          "found %" PRIu32 "x%" PRIu32 "x%" PRIu32 ", expected no 0", block[0],
+                          block[1], block[2]);
+}
+
 static kdl_status visit_limits(kdl_msgpack reader, void *user, bool *out_stop) {
   limit_visitor *visitor = user;
   kdl_image_limits *limits = &visitor->limits;
@@ -305,6 +315,8 @@ static kdl_status visit_limits(kdl_msgpack reader, void *user, bool *out_stop) {
     return status;
   visitor->found = true;
   status = kdl_amdgpu_read_numbers(reader, ".reqd_workgroup_size", limits->block, 3);
+  if (status == KDL_OK)
+    status = check_block(reader, limits->block);
   if (status == KDL_OK)
     status = kdl_amdgpu_read_numbers(reader, ".max_flat_workgroup_size", &limits->max_block, 1);
   if (status == KDL_OK)

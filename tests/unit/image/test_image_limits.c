@@ -35,6 +35,26 @@ static void limits_are_read(void **state) {
                "found no kernel \"sgemm\" in the image, expected one");
 }
 
+/* .reqd_workgroup_size of 32, 2 and 1, of which one is 0 in turn. */
+static void a_block_that_is_partly_0_is_refused(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *data = read_golden("launch/fixed.hsaco", &size);
+  static const char key[] = ".reqd_workgroup_size";
+  uint8_t *numbers = memmem(data, size, key, sizeof key - 1);
+  assert_non_null(numbers);
+  numbers += sizeof key; /* behind the head of the array */
+  for (int i = 0; i < 3; ++i) {
+    kdl_image_limits limits;
+    uint8_t was = numbers[i];
+    numbers[i] = 0;
+    assert_int_equal(kdl_amdgpu_read_limits(data, size, KDL_TEXT("fixed"), &limits), KDL_BAD_FILE);
+    assert_non_null(strstr(kdl_error_message(), ".reqd_workgroup_size"));
+    numbers[i] = was;
+  }
+  free(data);
+}
+
 /* Bytes of the note that are wrong in turn, and the code object cut off anywhere. */
 static void damage_is_survived(void **state) {
   (void)state;
@@ -75,6 +95,7 @@ static void extents(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(limits_are_read),
+      cmocka_unit_test(a_block_that_is_partly_0_is_refused),
       cmocka_unit_test(damage_is_survived),
       cmocka_unit_test(extents),
   };

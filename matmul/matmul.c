@@ -126,6 +126,8 @@ kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
     kdl_matmul_matrix b = kdl_matmul_gpu_packed(matmul->gpu, (void *)(uintptr_t)packed, k);
     return run_gpu(matmul, queue, a, &b, c, m, n, k, mode);
   }
+  if (status == KDL_OK)
+    status = kdl_matmul_check_sizes(m, n, k); /* before a tuner takes it for a way that fails */
   if (status == KDL_OK && matmul->tuner)
     return cpu_run_tuned(matmul, queue, *a, packed, *c, m, n, k, mode);
   return status == KDL_OK ? kdl_matmul_run(matmul, queue, *a, packed, *c, m, n, k, mode) : status;
@@ -144,6 +146,8 @@ kdl_status kdl_matmul_run_unpacked_call(const kdl_matmul *matmul, kdl_queue *que
     return run_gpu(matmul, queue, a, b, c, m, n, k, mode);
   if (status == KDL_OK)
     status = IS_GIVEN(scratch);
+  if (status == KDL_OK)
+    status = kdl_matmul_check_sizes(m, n, k);
   if (status == KDL_OK && matmul->unpacked_tuner)
     return cpu_run_unpacked_tuned(matmul, queue, *a, *b, scratch, *c, m, n, k, mode);
   return status == KDL_OK

@@ -141,6 +141,15 @@ static inline size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, ui
   return bytes + (type == KDL_MATMUL_S32_S8 ? columns * 4 : 0);
 }
 
+/* Kernels count rows, columns and steps of K by signed 32 bits. */
+static inline kdl_status kdl_matmul_check_sizes(uint32_t m, uint32_t n, uint32_t k) {
+  if ((m | n | k) <= (uint32_t)INT32_MAX)
+    return KDL_OK;
+  return kdl_error_set(
+      KDL_BAD_CALL,
+      "matmul: found more than 2147483647 rows, columns or steps of K, expected fewer");
+}
+
 /* Groups of a launch that packs: up to four per thread, each with more to do than it takes to
  * share it. */
 static inline uint32_t kdl_matmul_pack_groups(const kdl_matmul *matmul, uint32_t n, uint32_t k) {
@@ -156,8 +165,9 @@ static inline kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *qu
   kdl_launch_desc desc = kdl_grid(kdl_matmul_pack_groups(matmul, n, k), 1, 1);
   const void *pointers[] = {&b.elements, &b.row_stride, &b.column_stride, &packed, &n, &k};
   kdl_args args = {6, pointers, NULL};
+  kdl_status status = kdl_matmul_check_sizes(0, n, k);
   desc.threads = matmul->threads;
-  return kdl_launch_call(matmul->pack, queue, &desc, &args);
+  return status ? status : kdl_launch_call(matmul->pack, queue, &desc, &args);
 }
 
 /* A grid in one dimension, for compilers, which know neither the machine nor its threads. Divided
@@ -224,7 +234,8 @@ static inline kdl_status kdl_matmul_run_divided(const kdl_matmul *matmul, kdl_qu
                             &accumulate,
                             &division.depth};
   kdl_args args = {12, pointers, NULL};
-  return kdl_launch_call(matmul->multiply, queue, &desc, &args);
+  kdl_status status = kdl_matmul_check_sizes(m, n, k);
+  return status ? status : kdl_launch_call(matmul->multiply, queue, &desc, &args);
 }
 
 static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *queue,
@@ -283,8 +294,9 @@ static inline kdl_status kdl_matmul_sum(const kdl_matmul *matmul, kdl_queue *que
   const void *pointers[] = {&sums, &parts, &c.elements, &c.row_stride, &c.column_stride,
                             &m,    &n,     &accumulate};
   kdl_args args = {8, pointers, NULL};
+  kdl_status status = kdl_matmul_check_sizes(m, n, 0);
   desc.threads = matmul->threads;
-  return kdl_launch_call(matmul->sum, queue, &desc, &args);
+  return status ? status : kdl_launch_call(matmul->sum, queue, &desc, &args);
 }
 
 /* Groups of rows and columns, and K in parts if their sums fit the scratch memory. */
@@ -308,7 +320,7 @@ static inline kdl_status kdl_matmul_run_unpacked_divided(const kdl_matmul *matmu
                                                          kdl_matmul_mode mode,
                                                          kdl_matmul_division division) {
   int divides_k = division.depths > 1;
-  kdl_status status;
+  kdl_status status = kdl_matmul_check_sizes(m, n, k);
   kdl_launch_desc desc = kdl_matmul_launch(matmul, division);
   kdl_matmul_matrix to = divides_k ? kdl_matmul_rows(scratch, n) : c;
   uint32_t accumulate = !divides_k && mode == KDL_MATMUL_ADD;
@@ -327,7 +339,8 @@ static inline kdl_status kdl_matmul_run_unpacked_divided(const kdl_matmul *matmu
                             &accumulate,
                             &division.depth};
   kdl_args args = {14, pointers, NULL};
-  status = kdl_launch_call(matmul->unpacked, queue, &desc, &args);
+  if (!status)
+    status = kdl_launch_call(matmul->unpacked, queue, &desc, &args);
   if (status || !divides_k)
     return status;
   return kdl_matmul_sum(matmul, queue, scratch, division.depths, c, m, n, mode);
@@ -339,7 +352,9 @@ static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_q
                                                  void *scratch, kdl_matmul_matrix c, uint32_t m,
                                                  uint32_t n, uint32_t k, kdl_matmul_mode mode) {
   kdl_matmul_division division = kdl_matmul_divide_unpacked(matmul, m, n, k);
-  kdl_status status;
+  kdl_status status = kdl_matmul_check_sizes(m, n, k);
+  if (status)
+    return status;
   if (division.depths > 1 || kdl_matmul_packs_on_demand(matmul, m, n, k, &division,
                                                         (float)kdl_host_launch_ns(matmul->threads)))
     return kdl_matmul_run_unpacked_divided(matmul, queue, a, b, scratch, c, m, n, k, mode,
@@ -355,8 +370,9 @@ static inline kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_q
 extern "C" {
 #endif
 
-/* They check their arguments: KDL_BAD_CALL for NULL, for an unknown type or mode, and for a struct
- * that kdl_matmul_find did not fill. Matrices are passed by pointers.
+/* They check their arguments: KDL_BAD_CALL for NULL, for an unknown type or mode, for sizes above
+ * 2147483647 as the inline ones do, and for a struct that kdl_matmul_find did not fill. Matrices
+ * are passed by pointers.
  *
  * For a GPU of NVIDIA or AMD, matrices and packed weights are addresses of device memory. B is
  * mostly read as fast as it lies: kdl_matmul_run_unpacked_call, without a scratch. When packing

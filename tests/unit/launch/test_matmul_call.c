@@ -49,6 +49,42 @@ static void what_was_not_found_is_refused(void **state) {
                "matmul: found type 4, expected KDL_MATMUL_F32_BF16 (0) to F32_F16 (3)");
 }
 
+/* Kernels count by signed 32 bits: a larger number would leave C as it is, or skip steps of K. */
+static void sizes_of_32_bits_are_refused(void **state) {
+  (void)state;
+  static const uint32_t sizes[][3] = {{UINT32_MAX, 1, 1}, {1, 0x80000000, 1}, {1, 1, 0xfffffc00}};
+  const char *expected =
+      "matmul: found more than 2147483647 rows, columns or steps of K, expected fewer";
+  kdl_matmul matmul = nothing();
+  kdl_matmul_matrix any = kdl_matmul_rows(&matmul, 1);
+  matmul.pack = matmul.multiply = matmul.unpacked = matmul.sum = (kdl_kernel *)&matmul;
+  for (int i = 0; i < 3; ++i) {
+    const uint32_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
+    kdl_matmul_division one = {1, 1, 1, 0, 0, 0};
+    if (i) {
+      assert_fails(kdl_matmul_pack(&matmul, NULL, any, &any, n, k), KDL_BAD_CALL, expected);
+      assert_fails(kdl_matmul_pack_call(&matmul, NULL, &any, &any, n, k), KDL_BAD_CALL, expected);
+    }
+    if (i < 2)
+      assert_fails(kdl_matmul_sum(&matmul, NULL, &any, 1, any, m, n, KDL_MATMUL_SET), KDL_BAD_CALL,
+                   expected);
+    assert_fails(
+        kdl_matmul_run_divided(&matmul, NULL, any, &any, any, m, n, k, KDL_MATMUL_SET, one),
+        KDL_BAD_CALL, expected);
+    assert_fails(kdl_matmul_run_unpacked_divided(&matmul, NULL, any, any, &any, any, m, n, k,
+                                                 KDL_MATMUL_SET, one),
+                 KDL_BAD_CALL, expected);
+    assert_fails(
+        kdl_matmul_run_unpacked(&matmul, NULL, any, any, &any, any, m, n, k, KDL_MATMUL_SET),
+        KDL_BAD_CALL, expected);
+    assert_fails(kdl_matmul_run_call(&matmul, NULL, &any, &any, &any, m, n, k, KDL_MATMUL_SET),
+                 KDL_BAD_CALL, expected);
+    assert_fails(kdl_matmul_run_unpacked_call(&matmul, NULL, &any, &any, &any, &any, m, n, k,
+                                              KDL_MATMUL_SET),
+                 KDL_BAD_CALL, expected);
+  }
+}
+
 static void sizes_are_those_of_the_inline_function(void **state) {
   (void)state;
   for (int type = 0; type <= KDL_MATMUL_F32_F16; ++type)
@@ -66,6 +102,7 @@ int main(void) {
       cmocka_unit_test(null_is_refused),
       cmocka_unit_test(threads_have_a_most),
       cmocka_unit_test(what_was_not_found_is_refused),
+      cmocka_unit_test(sizes_of_32_bits_are_refused),
       cmocka_unit_test(sizes_are_those_of_the_inline_function),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,20 +91,10 @@ static bool may_run(const kdl_mark *mark, uint32_t process, uint64_t own_place) 
 /* ------------------------------------------------------------------------------------------ */
 /* The file                                                                                     */
 
-/* The bytes are written, not reserved: a store into a mapped file on a full disk would end the
- * process. */
-static bool fill(int fd) {
-  static const char zeros[marks_size];
-  struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid())
-    return false;
-  return info.st_size == marks_size || (info.st_size == 0 && kdl_fd_write(fd, zeros, marks_size));
-}
-
 static void map_file(kdl_marks *marks, const char *name, bool creates) {
-  int fd = kdl_table_open_marks(name, creates);
-  void *at = fd >= 0 && fill(fd) ? mmap(NULL, marks_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                                 : MAP_FAILED;
+  int fd = kdl_table_open_marks(name, marks_size, creates);
+  void *at =
+      fd >= 0 ? mmap(NULL, marks_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
   if (fd >= 0)
     close(fd);
   marks->self = own_process();

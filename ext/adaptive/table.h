@@ -74,8 +74,9 @@ void kdl_table_close(kdl_table_file *file);
 bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identity,
                       const char *lines, size_t size);
 
-/* The file of the table's marks (marks.h), in the user's own folder; -1: it cannot be opened. */
-int kdl_table_open_marks(const char *name, bool creates);
+/* The file of the table's marks (marks.h), in the user's own folder: `size` bytes, all 0 in a new
+ * one. One of another size is replaced. -1: it cannot be opened. */
+int kdl_table_open_marks(const char *name, size_t size, bool creates);
 
 /* Replaces the user's own file. */
 bool kdl_table_replace(const char *name, const char *lines, size_t size);

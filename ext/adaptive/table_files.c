@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 static const char subfolder[] = "choices", marks_suffix[] = ".marks";
+/* Of kdl_mark and their number: versions of libkdl with others have files of their own. */
+static const char marks_layout[] = ".2";
 enum { folder_room = PATH_MAX + 16, file_room = KDL_TABLE_NAME + 16 };
 
 static void subfolder_of(const kdl_cache_settings *settings, char out[folder_room]) {
@@ -176,20 +178,56 @@ static int open_in(const kdl_cache_settings *settings, const char *name) {
   return fd;
 }
 
-int kdl_table_open_marks(const char *name, bool creates) {
+/* -1: there is none of the user that has this size. */
+static int open_marks(int folder, const char *file, size_t size) {
+  struct stat info;
+  int fd = openat(folder, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+                  (size_t)info.st_size != size)) {
+    close(fd);
+    fd = -1;
+  }
+  return fd;
+}
+
+/* Bytes of 0, written and not reserved: a store into a mapped file on a full disk would end the
+ * process. The file has its name only when all are there, and does not replace one that another
+ * process made meanwhile. */
+static void make_marks(int folder, const char *name, const char *file, size_t size) {
+  char temporary[file_room + 16];
+  snprintf(temporary, sizeof temporary, "%s.%d%s", name, (int)gettid(), marks_suffix);
+  unlinkat(folder, temporary, 0);
+  int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  void *zeros = fd >= 0 ? calloc(1, size) : NULL;
+  struct stat info;
+  if (zeros && kdl_fd_write(fd, zeros, size)) {
+    bool is_there = fstatat(folder, file, &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there || (linkat(folder, temporary, folder, file, 0) != 0 && errno != EEXIST))
+      renameat(folder, temporary, folder, file);
+  }
+  unlinkat(folder, temporary, 0);
+  free(zeros);
+  if (fd >= 0)
+    close(fd);
+}
+
+int kdl_table_open_marks(const char *name, size_t size, bool creates) {
   kdl_cache_settings own;
   char path[folder_room], file[file_room];
   if (kdl_cache_settings_read(&own) != KDL_OK || own.mode != KDL_CACHE_ON)
     return -1;
   subfolder_of(&own, path);
-  snprintf(file, sizeof file, "%s%s", name, marks_suffix);
+  snprintf(file, sizeof file, "%s%s%s", name, marks_layout, marks_suffix);
   int folder =
       creates ? kdl_cache_folder_make(path, own.sharing) : kdl_cache_folder_open(path, own.sharing);
-  int fd = folder < 0 ? -1
-                      : openat(folder, file,
-                               O_RDWR | O_NOFOLLOW | O_CLOEXEC | (creates ? O_CREAT : 0), 0600);
-  if (folder >= 0)
-    close(folder);
+  if (folder < 0)
+    return -1;
+  int fd = open_marks(folder, file, size);
+  if (fd < 0 && creates) {
+    make_marks(folder, name, file, size);
+    fd = open_marks(folder, file, size);
+  }
+  close(folder);
   return fd;
 }
 

@@ -126,6 +126,33 @@ static void marks_of_another_namespace_last_for_minutes(void **state) {
   kdl_marks_close(&marks);
 }
 
+/* An older version's, and one that was not written in full on a full disk. */
+static void a_file_of_another_size_is_replaced(void **state) {
+  (void)state;
+  static const off_t sizes[] = {0, 100, 4096, 1 << 20};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    char name[KDL_TABLE_NAME], command[600];
+    kdl_marks marks = new_marks(name);
+    kdl_marks_close(&marks);
+    snprintf(command, sizeof command, "truncate -s %lld %s/choices/*.marks", (long long)sizes[i],
+             test_cache);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(count_left(name), 0);
+    pid_t child = fork();
+    if (child == 0) {
+      kdl_marks own = {.slots = NULL};
+      kdl_marks_open(&own, name, true);
+      _exit(kdl_marks_set(&own, &(kdl_problem_class){{1, 2}}, 3) ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(count_left(name), 1);
+    snprintf(command, sizeof command, "test $(ls %s/choices | wc -l) = 1", test_cache);
+    assert_int_equal(system(command), 0);
+  }
+}
+
 enum { thread_count = 8, class_count = 16 };
 
 typedef struct {
@@ -230,6 +257,7 @@ int main(void) {
       cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
       cmocka_unit_test(a_process_that_has_ended_is_none_before_it_is_reaped),
       cmocka_unit_test(marks_of_another_namespace_last_for_minutes),
+      cmocka_unit_test(a_file_of_another_size_is_replaced),
       cmocka_unit_test(threads_share_a_file_of_marks),
       cmocka_unit_test(threads_make_first_trials_at_once),
   };

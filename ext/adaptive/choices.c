@@ -263,6 +263,7 @@ static uint64_t exact_hash(const kdl_adaptive *adaptive, const kdl_extent *exten
 static __attribute__((noinline)) uint32_t choose_undecided(kdl_adaptive *adaptive,
                                                            kdl_class_entry *entry, uint64_t exact,
                                                            kdl_adaptive_trial *out_trial) {
+  KDL_NOT_CANCELLED;
   if (!out_trial || !kdl_entry_try(entry))
     return atomic_load_explicit(&entry->choice, memory_order_acquire) & KDL_CHOICE_VARIANT;
   bool was_trial = entry->pending && kdl_samples_collect(adaptive, entry);
@@ -325,6 +326,7 @@ static void loaded(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, uint64_t n
 
 static void exclude(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, uint32_t variant,
                     const char *reason) {
+  KDL_NOT_CANCELLED;
   if (trial) {
     if (!enter_entry(trial->entry))
       return;

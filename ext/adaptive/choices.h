@@ -13,6 +13,7 @@
 #include "ext/adaptive/problem_class.h"
 #include "ext/adaptive/race.h"
 #include "ext/adaptive/table.h"
+#include "support/base/cancel.h"
 #include "support/base/trie.h"
 
 enum {

@@ -279,6 +279,7 @@ static bool has_found_idle(const kdl_adaptive *adaptive, const kdl_sample *sampl
 /* A process that ends in the first trial of a variant leaves the mark, by which the next one knows
  * that the variant crashed or was interrupted. */
 void kdl_sample_begin(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *queue) {
+  KDL_NOT_CANCELLED;
   kdl_sample *sample = trial->sample;
   uint64_t now = kdl_adaptive_clock();
   if (sample->is_first) {
@@ -301,6 +302,7 @@ void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *que
   kdl_class_entry *entry = trial->entry;
   if (!sample)
     return;
+  KDL_NOT_CANCELLED;
   const kdl_backend_table *table = adaptive->subject.table;
   bool is_host = adaptive->subject.is_host;
   uint64_t ended_ns = is_host ? kdl_adaptive_clock() : 0;

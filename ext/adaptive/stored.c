@@ -166,6 +166,7 @@ static void format_times(const kdl_adaptive *adaptive, kdl_class_entry *entry, k
 }
 
 void kdl_stored_flush(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  KDL_NOT_CANCELLED;
   char content[KDL_TABLE_LINE];
   kdl_out out = {content, sizeof content, 0};
   if (!kdl_entry_try(entry))

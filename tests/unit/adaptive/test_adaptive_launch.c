@@ -276,6 +276,34 @@ static void threads_launch_at_once(void **state) {
   free_rows(&made);
 }
 
+static atomic_bool has_completed;
+
+static void *launch_cancelled(void *kernel) {
+  pthread_cancel(pthread_self());
+  launch_in_a_thread(kernel);
+  atomic_store(&has_completed, true);
+  pthread_testcancel();
+  return NULL;
+}
+
+/* The first trial opens the file of marks, and tables are written: cancellation points. */
+static void a_thread_is_cancelled_in_a_trial(void **state) {
+  (void)state;
+  host_library made = open_rows(safe_rows, 3);
+  kdl_kernel *mark = adaptive_kernel(made.lib);
+  pthread_t thread;
+  void *result;
+  alarm(60); /* one that waits for the thread would do so for ever */
+  assert_int_equal(pthread_create(&thread, NULL, launch_cancelled, mark), 0);
+  assert_int_equal(pthread_join(thread, &result), 0);
+  assert_ptr_equal(result, PTHREAD_CANCELED);
+  assert_true(atomic_load(&has_completed));
+  assert_int_equal(pthread_create(&thread, NULL, launch_in_a_thread, mark), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  alarm(0);
+  free_rows(&made);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(variants_are_tried_in_launches, begin),
@@ -291,6 +319,7 @@ int main(void) {
       cmocka_unit_test_setup(sequences_choose_when_they_are_recorded, begin),
       cmocka_unit_test_setup(changes_are_logged, begin),
       cmocka_unit_test_setup(threads_launch_at_once, begin),
+      cmocka_unit_test_setup(a_thread_is_cancelled_in_a_trial, begin),
   };
   return cmocka_run_group_tests(tests, NULL, clean_up);
 }

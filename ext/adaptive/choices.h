@@ -43,12 +43,14 @@ typedef enum kdl_sample_state {
 
 /* One measured launch. */
 typedef struct kdl_sample {
-  uint8_t state; /* kdl_sample_state */
-  bool is_trial; /* of a challenger; else the leader is measured */
-  bool is_first; /* of its variant and class: it is marked */
-  bool is_begin; /* of a trial */
-  bool is_warm;  /* one of the first after another variant ran: its time is not compared */
-  bool is_idle;  /* the device had nothing to do before it */
+  uint8_t state;          /* kdl_sample_state */
+  atomic_bool is_dropped; /* its launch has ended without a time, while another thread was in the
+                             class: free it */
+  bool is_trial;          /* of a challenger; else the leader is measured */
+  bool is_first;          /* of its variant and class: it is marked */
+  bool is_begin;          /* of a trial */
+  bool is_warm;           /* one of the first after another variant ran: its time is not compared */
+  bool is_idle;           /* the device had nothing to do before it */
   uint32_t variant;
   uint64_t exact;       /* hash of the launch's numbers */
   uint64_t number;      /* of the launch in its class */

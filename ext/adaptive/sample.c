@@ -12,6 +12,7 @@
 /* A trial that has not ended after so long, or after so many times the leader's time, hangs. */
 static const uint64_t hang_ns = 2000000000;
 static const double hang_factor = 100;
+static const double most_ns = 1e15; /* a driver's time may be anything */
 static const double waste_ns = 6e4, waste_factor = 2, clear_waste_ns = 1e6, clear_waste_factor = 10;
 enum { most_spins = 1 << 16 };
 
@@ -113,9 +114,10 @@ static void add_trial(kdl_adaptive *adaptive, kdl_class_entry *entry) {
 /* Called with the entry in use. */
 static void add_time(kdl_adaptive *adaptive, kdl_class_entry *entry, kdl_sample *sample,
                      double ns) {
-  entry->time_ns += (uint64_t)ns;
   if (!(ns > 0))
     return;
+  ns = ns < most_ns ? ns : most_ns;
+  entry->time_ns += (uint64_t)ns;
   if (!sample->is_trial) {
     if (sample->variant == entry->race.leader && !sample->is_warm)
       add_reference(entry, sample, ns);
@@ -186,8 +188,22 @@ static bool has_hung(const kdl_class_entry *entry, const kdl_sample *sample) {
   return waited > (double)hang_ns && waited > hang_factor * kdl_reference_ns(entry);
 }
 
-bool kdl_samples_collect(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+static bool release_dropped(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   bool has_trial = false;
+  for (unsigned i = 0; i < KDL_PENDING_LIMIT; ++i) {
+    kdl_sample *sample = &entry->samples[i];
+    if (!atomic_load_explicit(&sample->is_dropped, memory_order_acquire))
+      continue;
+    atomic_store_explicit(&sample->is_dropped, false, memory_order_relaxed);
+    has_trial |= sample->is_trial;
+    entry->burst_left = sample->is_trial ? 0 : entry->burst_left;
+    release_sample(adaptive, entry, sample);
+  }
+  return has_trial;
+}
+
+bool kdl_samples_collect(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+  bool has_trial = release_dropped(adaptive, entry);
   kdl_sample *sample;
   double ns;
   while ((sample = oldest_pending(entry)) && read_time(adaptive, sample, &ns)) {
@@ -238,11 +254,19 @@ static bool enter_briefly(kdl_class_entry *entry) {
   return false;
 }
 
+/* Another thread keeps the class: the next one in it frees the sample. */
+static void drop(kdl_sample *sample) {
+  clear_mark(sample);
+  atomic_store_explicit(&sample->is_dropped, true, memory_order_release);
+}
+
 static void cancel(kdl_adaptive *adaptive, kdl_adaptive_trial *trial) {
   if (enter_briefly(trial->entry)) {
     trial->entry->burst_left = trial->is_trial ? 0 : trial->entry->burst_left;
     release_sample(adaptive, trial->entry, trial->sample);
     kdl_entry_leave(trial->entry);
+  } else {
+    drop(trial->sample);
   }
   trial->sample = NULL;
 }
@@ -313,8 +337,10 @@ void kdl_sample_end(kdl_adaptive *adaptive, kdl_adaptive_trial *trial, void *que
     cancel(adaptive, trial);
     return;
   }
-  if (!enter_briefly(entry))
-    return; /* the slot stays in use; the class has others */
+  if (!enter_briefly(entry)) {
+    drop(sample);
+    return;
+  }
   entry->explored_ns += sample->prepared_ns;
   sample->prepared_ns = 0;
   if (is_host) {

@@ -2,6 +2,7 @@
 /* Choices of variants over many launches, with a fake clock, and a fake device for events. */
 #include "adaptive_support.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -335,6 +336,48 @@ static void a_forked_child_does_not_wait_for_threads_of_its_parent(void **state)
   close_kernel(&kernel);
 }
 
+/* A launch of a first trial, and the one that follows it, end while another thread keeps the class:
+ * no mark stays behind, and the class goes on. */
+static void launches_end_while_the_class_is_in_use(void **state) {
+  (void)state;
+  use_empty_cache();
+  test_kernel kernel = {.us = {100, 50}};
+  open_kernel(&kernel, 2);
+  kdl_class_entry *entry = entry_of(&kernel, 512);
+  const uint32_t n = 512;
+  const void *pointers[] = {&n};
+  const kdl_args args = {1, pointers, NULL};
+  const kdl_extent items = kdl_extent1(n);
+  kdl_adaptive_trial trial = {.entry = NULL};
+  for (int i = 0; i < 10000 && !(trial.entry && trial.is_trial && trial.sample->mark); ++i) {
+    kdl_adaptive_choice->choose(kernel.adaptive, &items, 0, &args, &trial);
+    if (!trial.entry)
+      continue;
+    kdl_adaptive_choice->begin(kernel.adaptive, &trial, NULL);
+    fake_ns += 100000;
+    if (!trial.sample->mark)
+      kdl_adaptive_choice->end(kernel.adaptive, &trial, NULL, KDL_OK);
+  }
+  const kdl_mark *mark = trial.sample->mark;
+  assert_non_null(mark);
+  for (int is_failed = 0; is_failed < 2; ++is_failed) {
+    assert_true(kdl_entry_try(entry));
+    kdl_adaptive_choice->end(kernel.adaptive, &trial, NULL, is_failed ? KDL_DEVICE : KDL_OK);
+    kdl_entry_leave(entry);
+    assert_int_equal(mark->process, 0);
+    do {
+      kdl_adaptive_choice->choose(kernel.adaptive, &items, 0, &args, &trial);
+    } while (!trial.entry);
+    kdl_adaptive_choice->begin(kernel.adaptive, &trial, NULL);
+  }
+  kdl_adaptive_choice->end(kernel.adaptive, &trial, NULL, KDL_OK);
+  assert_int_equal(entry->pending, 0);
+  assert_int_equal(entry->burst_pending, 0);
+  learn(&kernel, n, 10000);
+  assert_true(is_decided(&kernel, n));
+  close_kernel(&kernel);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Events                                                                                       */
 
@@ -366,9 +409,12 @@ static kdl_status query_event(void *device, void *event, int *out_done) {
   *out_done = ((fake_event *)event)->at <= fake_ns;
   return KDL_OK;
 }
+static double wrong_ns; /* 0: none */
+
 static kdl_status elapsed(void *device, void *start, void *end, double *out_ns) {
   (void)device;
-  *out_ns = (double)(((fake_event *)end)->at - ((fake_event *)start)->at);
+  *out_ns =
+      wrong_ns != 0 ? wrong_ns : (double)(((fake_event *)end)->at - ((fake_event *)start)->at);
   return KDL_OK;
 }
 static kdl_status wait_for(void *device, void *queue) {
@@ -444,6 +490,30 @@ static void slow_variants_get_two_launches_on_a_device(void **state) {
   close_kernel(&kernel);
 }
 
+/* A driver's times may be anything. */
+static void times_that_are_none_are_not_added_up(void **state) {
+  (void)state;
+  static const double times[] = {-1, -1e300, NAN, INFINITY, 1e300};
+  use_empty_cache();
+  kdl_adaptive_variant variants[2];
+  test_kernel kernel = {.us = {30, 20}};
+  fill_variants(variants, 2);
+  device_free_at = fake_ns;
+  kernel.adaptive = open_variants(variants, 2, &fake_table);
+  const kdl_class_entry *entry = entry_of(&kernel, 512);
+  for (size_t i = 0; i < sizeof times / sizeof *times; ++i) {
+    const uint64_t before = entry->time_ns;
+    wrong_ns = times[i];
+    for (int k = 0; k < 20; ++k)
+      enqueue(&kernel, 512);
+    assert_true(entry->time_ns >= before);
+    if (!(times[i] > 0))
+      assert_int_equal(entry->time_ns, before);
+  }
+  wrong_ns = 0;
+  close_kernel(&kernel);
+}
+
 /* The device never passes the second event of the trial. */
 static void a_hanging_trial_is_excluded(void **state) {
   (void)state;
@@ -516,6 +586,8 @@ int main(void) {
       cmocka_unit_test(a_forked_child_does_not_wait_for_threads_of_its_parent),
       cmocka_unit_test(devices_are_measured_by_events),
       cmocka_unit_test(slow_variants_get_two_launches_on_a_device),
+      cmocka_unit_test(launches_end_while_the_class_is_in_use),
+      cmocka_unit_test(times_that_are_none_are_not_added_up),
       cmocka_unit_test(a_hanging_trial_is_excluded),
       cmocka_unit_test(the_largest_extents_have_priors),
   };

@@ -96,11 +96,44 @@ def trace(n):
     lines += ["launched\t%d\tk%d" % (i + 1, i) for i in range(n)]
     lines += ["fail\t200\t%d\t0\tcuModuleGetFunction\tf%d\t" % (i + 1, i) for i in range(n)]
     lines += ["unload\t%d" % i for i in range(1, n + 1)]
+    return recording(n, lines)
+
+
+def recording(n, lines):
     log = save("log%d" % n, ("\n".join(lines) + "\n").encode())
     counts = save("counts%d" % n, struct.pack("<Q", 1) * 70000)
     copy = 'cp "$1" "$KDL_TRACE_MODULES/1-1.counts"; cp "$0" "$KDL_TRACE_MODULES/1-1.log"'
     out = os.path.join(folder, "out")
     return [kdl, "trace", "-o", out, "--json=" + out + ".json", "--", "sh", "-c", copy, log, counts], 0
+
+
+def recording_hash(data):
+    """As kdl_recording_hash (ext/inject/recording_format.h), of 8 bytes or more."""
+    hashed = 0x6B646C2D74726163 + len(data)
+    for at in [*range(0, len(data) - 8, 8), len(data) - 8]:
+        product = (hashed ^ int.from_bytes(data[at : at + 8], "little")) * 0x9E3779B97F4A7C15
+        hashed = (product ^ product >> 64) & (1 << 64) - 1
+    return hashed
+
+
+def trace_modules(is_loaded):
+    """Modules of a file with as many images, each of a load call or of none; the driver compiled every other one, so that its
+    bytes are in no image."""
+
+    def make(n):
+        images = [ptx([b"k%06d" % i]) for i in range(n)]
+        rows = [offload([(5, nvidia, image)]) for image in images]
+        path = save("modules%d" % n, b"".join(rows))
+        lines, at = ["process\t1\tprogram", "device\t1\tcuda:sm_80"], 0
+        for i in range(n):
+            lines.append("load\t%d\tcuModuleLoadData\t0\t10\t1\t%d\t%s" % (i + 1, at, path))
+            at += len(rows[i])
+        for i in range(n):
+            found = recording_hash(images[i]) if i % 2 else i + 1
+            lines.append("module\t%d\t%d\t%d\t%016x\tsm_80\t5\t1\t" % (i + 1, i + 1 if is_loaded else 0, len(images[i]), found))
+        return recording(n, lines)
+
+    return make
 
 
 def report(n):
@@ -156,6 +189,8 @@ cases = {
     "tuned_classes": (1000, subject),
     "tuned_variants": (4000, subject),
     "trace": (1000, trace),
+    "trace_loaded": (500, trace_modules(True)),
+    "trace_unloaded": (500, trace_modules(False)),
     "trace_report": (4000, report),
 }
 

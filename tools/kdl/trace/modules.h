@@ -5,6 +5,7 @@
  *
  *     modules_read.c    lines of the logs to the structs below
  *     modules_match.c   the file and the image that a module comes from
+ *     module_files.c    these files, and their images by offset and by bytes
  *     modules_print.c   a line per event, the sums, JSON, the list of launched kernels
  */
 #ifndef KDL_TOOL_TRACE_MODULES_H
@@ -94,9 +95,11 @@ typedef struct cli_recorded {
   uint64_t graph_launches, other_launches;
   uint64_t lost_lines; /* of the recording */
   cli_index loads_by_number, modules_by_number, modules_by_load, kernels_by_name, failures_by_key;
+  cli_index loads_by_code; /* of module_files.c */
 } cli_recorded;
 
 typedef struct cli_opened_file cli_opened_file;
+typedef struct cli_module_fits cli_module_fits;
 
 typedef struct cli_recordings {
   const char *folder;
@@ -104,6 +107,9 @@ typedef struct cli_recordings {
   size_t count, room;
   cli_opened_file *files; /* that modules come from */
   size_t file_count, file_room;
+  cli_module_fits *fits; /* of the modules of these files */
+  size_t fit_room;
+  cli_index by_stem, files_by_path, fits_by_module;
   kdl_arena arena;
 } cli_recordings;
 
@@ -121,7 +127,8 @@ const cli_load *cli_find_load(const cli_recorded *recorded, uint32_t number);
 const char *cli_traced_device_spec(const cli_recorded *recorded, uint32_t device);
 
 /* Finds the file and the image of a module. */
-void cli_module_match(cli_recordings *all, const cli_recorded *recorded, cli_module *module);
+void cli_module_match(cli_recordings *all, cli_recorded *recorded, cli_module *module);
+void cli_module_fits_free(cli_recordings *all);
 void cli_modules_close_files(cli_recordings *all);
 
 /* As the events are read. */

@@ -1,128 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The image of a file that a loaded module is, or was compiled from. */
-#include "ext/inject/recording_format.h"
-#include "lib/inspect/images.h"
 #include "lib/inspect/ranking.h"
+#include "support/base/hash.h"
+#include "support/base/text.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/images/kinds.h"
-#include "tools/kdl/trace/modules.h"
+#include "tools/kdl/trace/module_files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct cli_opened_file {
-  char *path;
-  kdl_library *lib; /* NULL: cannot be read, or has no images */
-};
-
-static kdl_library *open_library(cli_recordings *all, const char *path) {
-  for (size_t i = 0; i < all->file_count; ++i) {
-    if (strcmp(all->files[i].path, path) == 0)
-      return all->files[i].lib;
-  }
-  all->files = xgrow(all->files, all->file_count, &all->file_room, 4, sizeof *all->files);
-  cli_opened_file *file = &all->files[all->file_count++];
-  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};
-  *file = (cli_opened_file){.path = xstrdup(path)};
-  if (kdl_open(path, &opts, &file->lib) != KDL_OK)
-    file->lib = NULL;
-  return file->lib;
-}
-
-void cli_modules_close_files(cli_recordings *all) {
-  for (size_t i = 0; i < all->file_count; ++i) {
-    kdl_close(all->files[i].lib);
-    free(all->files[i].path);
-  }
-  free(all->files);
+/* An image with the module's bytes: among those of the container, else in the complete file. */
+static bool find_bytes(cli_opened_file *file, const cli_module *module,
+                       const cli_module_images *among, size_t *out_image) {
+  return (among->count &&
+          cli_module_file_find(file, module->bytes, module->hash, among->module, out_image)) ||
+         cli_module_file_find_cubin(file, module->bytes, module->hash, out_image);
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Fits                                                                                         */
 
-/* The images of the container at an offset: those of the module of the first image after it. */
-static size_t images_at(kdl_library *lib, uint64_t offset, uint32_t **out_images) {
-  const kdl_stored_image *images = cli_stored_images(lib);
-  size_t count = kdl_image_count(lib), first = count, found = 0;
-  *out_images = xcalloc(count + 1, sizeof **out_images);
-  for (size_t i = 0; i < count; ++i) {
-    bool is_candidate = images[i].header_offset >= offset && !images[i].is_packed &&
-                        !cli_image_kind_is_container(images[i].kind);
-    if (is_candidate && (first == count || images[i].header_offset < images[first].header_offset))
-      first = i;
-  }
-  for (size_t i = 0; i < count && first < count; ++i) {
-    if (images[i].module == images[first].module && !cli_image_kind_is_container(images[i].kind))
-      (*out_images)[found++] = (uint32_t)i;
-  }
-  return found;
-}
-
-static bool has_hash(kdl_library *lib, size_t image, uint64_t hash) {
-  const void *data;
-  size_t size;
-  if (kdl_library_acquire_bytes(lib, image, &data, &size) != KDL_OK)
-    return false;
-  bool is_equal = kdl_recording_hash(data, size) == hash;
-  kdl_library_release_bytes(lib, image);
-  return is_equal;
-}
-
-static bool find_bytes_among(kdl_library *lib, const cli_module *module, const uint32_t *among,
-                             size_t count, size_t *out_image) {
-  const kdl_stored_image *images = cli_stored_images(lib);
-  for (size_t i = 0; i < count; ++i) {
-    *out_image = among[i];
-    if (images[*out_image].size == module->bytes && has_hash(lib, *out_image, module->hash))
-      return true;
-  }
-  return false;
-}
-
-/* An image with the module's bytes: among those of the container, else in the complete file. */
-static bool find_bytes(kdl_library *lib, const cli_module *module, const uint32_t *among,
-                       size_t count, size_t *out_image) {
-  const kdl_stored_image *images = cli_stored_images(lib);
-  if (find_bytes_among(lib, module, among, count, out_image))
-    return true;
-  for (*out_image = 0; *out_image < kdl_image_count(lib); ++*out_image) {
-    if (images[*out_image].kind == KDL_IMAGE_CUBIN && images[*out_image].size == module->bytes &&
-        has_hash(lib, *out_image, module->hash))
-      return true;
-  }
-  return false;
-}
+/* How libkdl's rules call the fits of a module's images on a device. */
+struct cli_module_fits {
+  const kdl_library *lib;
+  const char *device; /* in words */
+  cli_module_images images;
+  const char **fits;     /* of each image; NULL: it does not run */
+  size_t best, best_ptx; /* images; SIZE_MAX: none runs */
+};
 
 typedef struct {
   cli_recordings *all;
-  size_t image;   /* whose fit is wanted; SIZE_MAX: of the first that runs */
-  bool wants_ptx; /* only what a driver compiles counts */
   kdl_library *lib;
-  const char *fit;
+  cli_module_fits *made;
 } fit_finder;
 
-static int find_fit(void *user, const kdl_verdict *verdict) {
-  fit_finder *finder = user;
-  kdl_image_kind kind = cli_image_at(finder->lib, verdict->image).kind;
-  if (!verdict->eligible || (finder->image != SIZE_MAX && verdict->image != finder->image) ||
-      (finder->wants_ptx && kind != KDL_IMAGE_PTX))
-    return 0;
-  finder->image = verdict->image;
-  finder->fit = xarena_string(&finder->all->arena, verdict->fit, strlen(verdict->fit)).data;
-  return 1;
+static size_t position_of(const cli_module_images *images, size_t image) {
+  size_t low = 0, high = images->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (images->items[middle] < image)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
-/* How libkdl's rules call the fit of an image on the device; finds the image where it is not
- * known. */
-static void find_fit_of(const cli_recorded *recorded, const uint32_t *among, size_t count,
-                        uint32_t device, fit_finder *finder) {
+static int add_fit(void *user, const kdl_verdict *verdict) {
+  const fit_finder *finder = user;
+  cli_module_fits *made = finder->made;
+  if (!verdict->eligible)
+    return 0;
+  made->fits[position_of(&made->images, verdict->image)] =
+      xarena_string(&finder->all->arena, verdict->fit, strlen(verdict->fit)).data;
+  if (made->best == SIZE_MAX)
+    made->best = verdict->image;
+  if (made->best_ptx == SIZE_MAX && cli_image_at(finder->lib, verdict->image).kind == KDL_IMAGE_PTX)
+    made->best_ptx = verdict->image;
+  return 0;
+}
+
+static void rank_images(cli_recordings *all, kdl_library *lib, cli_module_fits *made) {
   cli_devices devices = {.count = 0};
   kdl_select_opts opts = {.size = sizeof opts};
-  const char *spec = cli_traced_device_spec(recorded, device);
-  if (count && spec[0] && cli_devices_parse(spec, &devices) == KDL_OK && devices.count)
-    kdl_library_explain(finder->lib, devices.items[0].device, NULL, &opts, among, count, find_fit,
-                        finder);
+  if (made->images.count && made->device[0] &&
+      cli_devices_parse(made->device, &devices) == KDL_OK && devices.count)
+    kdl_library_explain(lib, devices.items[0].device, NULL, &opts, made->images.items,
+                        made->images.count, add_fit, &(fit_finder){all, lib, made});
   cli_devices_free(&devices);
 }
+
+/* A module may have thousands of images, of which as many are loaded: all are ranked once. */
+static const cli_module_fits *find_fits(cli_recordings *all, kdl_library *lib, const char *device,
+                                        cli_module_images images) {
+  uint64_t hash = kdl_hash_text(kdl_text_of(device));
+  hash = kdl_hash_mix(kdl_hash_mix(hash, (uint64_t)(uintptr_t)lib), images.module);
+  for (size_t i = cli_index_newest(&all->fits_by_module, hash); i != CLI_INDEX_NONE;
+       i = cli_index_older(&all->fits_by_module, i)) {
+    const cli_module_fits *known = &all->fits[i];
+    if (known->lib == lib && known->images.items == images.items &&
+        strcmp(known->device, device) == 0)
+      return known;
+  }
+  all->fits = xgrow(all->fits, all->fits_by_module.count, &all->fit_room, 4, sizeof *all->fits);
+  cli_module_fits *made = &all->fits[all->fits_by_module.count];
+  *made = (cli_module_fits){.lib = lib,
+                            .device = device,
+                            .images = images,
+                            .fits = xcalloc(images.count + 1, sizeof *made->fits),
+                            .best = SIZE_MAX,
+                            .best_ptx = SIZE_MAX};
+  cli_index_add(&all->fits_by_module, hash);
+  rank_images(all, lib, made);
+  return made;
+}
+
+void cli_module_fits_free(cli_recordings *all) {
+  for (size_t i = 0; i < all->fits_by_module.count; ++i)
+    free(all->fits[i].fits);
+  free(all->fits);
+  cli_index_free(&all->fits_by_module);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Modules                                                                                      */
 
 static void describe_image(cli_recordings *all, kdl_library *lib, cli_module *module) {
   char room[CLI_IMAGE_KIND_ROOM];
@@ -134,69 +117,52 @@ static void describe_image(cli_recordings *all, kdl_library *lib, cli_module *mo
     module->bytes = image.byte_count;
 }
 
-/* A module that is loaded with its context, by private functions or after its load call: a load
- * whose container has an image with these bytes. */
-static const cli_load *find_load_by_bytes(cli_recordings *all, const cli_recorded *recorded,
-                                          const cli_module *module) {
-  for (size_t i = recorded->load_count; module->hash && i-- > 0;) {
-    const cli_load *load = &recorded->loads[i];
-    kdl_library *lib = load->path[0] ? open_library(all, load->path) : NULL;
-    uint32_t *among;
-    size_t image, count = lib ? images_at(lib, load->offset, &among) : 0;
-    bool found = lib && find_bytes_among(lib, module, among, count, &image);
-    if (lib)
-      free(among);
-    if (found)
-      return load;
-  }
-  return NULL;
-}
-
 /* An image that the program copied or inflated itself, of a file that other modules come from. */
 static void match_in_files(cli_recordings *all, cli_module *module) {
   for (size_t i = 0; i < all->file_count && module->hash; ++i) {
-    kdl_library *lib = all->files[i].lib;
-    if (!lib || !find_bytes(lib, module, NULL, 0, &module->image))
+    cli_opened_file *file = cli_module_file_number(all, i);
+    if (!file || !cli_module_file_find_cubin(file, module->bytes, module->hash, &module->image))
       continue;
     module->origin = CLI_MODULE_IMAGE;
-    module->path = all->files[i].path;
+    module->path = cli_module_file_path(file);
     module->choices = 1;
     module->fit = "as the program chose";
-    describe_image(all, lib, module);
+    describe_image(all, cli_module_file_library(file), module);
     return;
   }
 }
 
-void cli_module_match(cli_recordings *all, const cli_recorded *recorded, cli_module *module) {
+/* A module that is loaded with its context, by private functions or after its load call, has no
+ * load: one whose container has an image with these bytes is taken. */
+void cli_module_match(cli_recordings *all, cli_recorded *recorded, cli_module *module) {
   const cli_load *load = cli_find_load(recorded, module->load);
-  if (!load)
-    load = find_load_by_bytes(all, recorded, module);
+  if (!load && module->hash)
+    load = cli_module_files_load(all, recorded, module->bytes, module->hash);
   if (!load || !load->path[0]) {
     match_in_files(all, module);
     return;
   }
-  kdl_library *lib = open_library(all, load->path);
-  uint32_t *among;
-  if (!lib)
+  cli_opened_file *file = cli_module_file(all, load->path);
+  if (!file)
     return;
+  kdl_library *lib = cli_module_file_library(file);
+  cli_module_images among = cli_module_file_at(file, load->offset);
   module->load = load->number;
   module->path = load->path;
-  module->choices = images_at(lib, load->offset, &among);
-  fit_finder finder = {.all = all, .lib = lib, .image = SIZE_MAX, .fit = ""};
+  module->choices = among.count;
+  const cli_module_fits *fits =
+      find_fits(all, lib, cli_traced_device_spec(recorded, module->device), among);
   bool has_bytes = module->hash != 0;
-  if (has_bytes && find_bytes(lib, module, among, module->choices, &finder.image)) {
+  size_t image = has_bytes ? fits->best_ptx : fits->best; /* what a driver compiles, or runs */
+  if (has_bytes && find_bytes(file, module, &among, &image))
     module->origin = CLI_MODULE_IMAGE;
-  } else {
-    finder.image = SIZE_MAX;
-    finder.wants_ptx = has_bytes;
-  }
-  find_fit_of(recorded, among, module->choices, module->device, &finder);
-  if (finder.image != SIZE_MAX) {
-    if (module->origin == CLI_MODULE_UNKNOWN)
-      module->origin = has_bytes ? CLI_MODULE_COMPILED : CLI_MODULE_RULES;
-    module->image = finder.image;
-    module->fit = finder.fit;
-    describe_image(all, lib, module);
-  }
-  free(among);
+  if (image == SIZE_MAX)
+    return;
+  if (module->origin == CLI_MODULE_UNKNOWN)
+    module->origin = has_bytes ? CLI_MODULE_COMPILED : CLI_MODULE_RULES;
+  size_t position = position_of(&among, image);
+  bool is_among = position < among.count && among.items[position] == image;
+  module->image = image;
+  module->fit = is_among && fits->fits[position] ? fits->fits[position] : "";
+  describe_image(all, lib, module);
 }

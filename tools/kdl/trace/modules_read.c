@@ -236,7 +236,9 @@ static void follow_log(cli_recordings *all, cli_recorded *to) {
 
 static void add_recorded(cli_recordings *all, const char *name, size_t length) {
   char *stem = xasprintf("%s/%.*s", all->folder, (int)length, name);
-  for (size_t i = 0; i < all->count; ++i) {
+  uint64_t hash = hash_name(stem);
+  for (size_t i = cli_index_newest(&all->by_stem, hash); i != CLI_INDEX_NONE;
+       i = cli_index_older(&all->by_stem, i)) {
     if (strcmp(all->items[i]->stem, stem) == 0) {
       free(stem);
       return;
@@ -246,6 +248,7 @@ static void add_recorded(cli_recordings *all, const char *name, size_t length) {
   *recorded = (cli_recorded){.stem = stem, .program = ""};
   all->items = xgrow(all->items, all->count, &all->room, 4, sizeof *all->items);
   all->items[all->count++] = recorded;
+  cli_index_add(&all->by_stem, hash);
 }
 
 void cli_recordings_follow(cli_recordings *all) {
@@ -290,6 +293,7 @@ void cli_recordings_count(cli_recordings *all) {
 }
 
 void cli_recordings_free(cli_recordings *all) {
+  cli_module_fits_free(all);
   cli_modules_close_files(all);
   for (size_t i = 0; i < all->count; ++i) {
     cli_recorded *one = all->items[i];
@@ -301,11 +305,12 @@ void cli_recordings_free(cli_recordings *all) {
     free(one->devices);
     free(one->notes);
     cli_index *indexes[] = {&one->loads_by_number, &one->modules_by_number, &one->modules_by_load,
-                            &one->kernels_by_name, &one->failures_by_key};
+                            &one->kernels_by_name, &one->failures_by_key,   &one->loads_by_code};
     for (size_t k = 0; k < sizeof indexes / sizeof *indexes; ++k)
       cli_index_free(indexes[k]);
     free(one);
   }
+  cli_index_free(&all->by_stem);
   free(all->items);
   kdl_arena_free(&all->arena);
 }

@@ -293,13 +293,23 @@ static void host_bind_thread(unsigned number) {
     (void)sched_setaffinity(0, sizeof *set, set);
 }
 
+/* A program's handler of crashes (SA_ONSTACK) works where a kernel has filled the stack: its own is
+ * at the other end. ASan makes one before. */
+static void host_use_signal_stack(void *room, size_t size) {
+  stack_t stack = {.ss_sp = room, .ss_size = size}, before;
+  if (sigaltstack(NULL, &before) == 0 && before.ss_flags & SS_DISABLE)
+    sigaltstack(&stack, NULL);
+}
+
 static void *host_pool_thread(void *number_of) {
+  char signal_stack[32 << 10]; /* AMX's registers alone take 11 KiB */
   unsigned number = (unsigned)(uintptr_t)number_of;
   worker *self = &kdl_host_pool.workers[number];
   const kdl_host_thread_limits *limits = kdl_host_thread_limits_get();
   char name[16];
   snprintf(name, sizeof name, "kdl-worker-%u", (number + 1) % KDL_HOST_MAX_THREADS);
   pthread_setname_np(pthread_self(), name);
+  host_use_signal_stack(signal_stack, sizeof signal_stack);
   self->id = (pid_t)syscall(SYS_gettid);
   atomic_store(&self->avoided_cpu, -1);
   host_bind_thread(number);
@@ -328,14 +338,18 @@ static void *host_pool_thread(void *number_of) {
   return NULL;
 }
 
-/* Called with the lock held. Signals of the program are not theirs to handle. The new thread is
- * claimed. */
+/* Called with the lock held. Signals of the program are not theirs to handle, but for those of a
+ * kernel's own crash, which end the process without a handler where they are blocked. The new
+ * thread is claimed. */
 bool kdl_host_pool_start_thread(void) {
+  static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
   sigset_t all, before;
   pthread_t thread;
   if (!kdl_host_pool.workers)
     return false;
   sigfillset(&all);
+  for (size_t i = 0; i < sizeof crashes / sizeof *crashes; ++i)
+    sigdelset(&all, crashes[i]);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool has_started = pthread_create(&thread, NULL, host_pool_thread,
                                     (void *)(uintptr_t)kdl_host_pool.started) == 0;

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char outside[] =
-    "an access beyond a buffer, or by a bad address; --sanitize finds those beyond buffers";
+static const char outside[] = "an access beyond a buffer or by a bad address, or a stack that is "
+                              "full; --sanitize finds accesses beyond buffers";
 
 static const struct {
   int number;
@@ -21,7 +21,8 @@ static const struct {
 } crashes[] = {
     {SIGSEGV, "SIGSEGV", outside},
     {SIGBUS, "SIGBUS", outside},
-    {SIGFPE, "SIGFPE", "an integer division by zero, or one whose result overflows"},
+    {SIGFPE, "SIGFPE",
+     "an integer division by zero, or one whose result overflows; try --sanitize"},
     {SIGILL, "SIGILL", "a trap, or an instruction that this CPU does not have"},
     {SIGABRT, "SIGABRT", "a call of abort, as by assert"},
 };
@@ -39,11 +40,20 @@ static void on_crash(int number) {
   }
 }
 
+/* For a handler on a stack that is full. Threads of libkdl have their own. */
+static void use_signal_stack(void) {
+  static char room[64 << 10];
+  stack_t stack = {.ss_sp = room, .ss_size = sizeof room}, before;
+  if (sigaltstack(NULL, &before) == 0 && before.ss_flags & SS_DISABLE)
+    sigaltstack(&stack, NULL);
+}
+
 void cli_run_explain_crashes(kdl_device *device, const char *kernel) {
   kdl_device_info info = {.size = sizeof info};
-  struct sigaction action = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND};
+  struct sigaction action = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
   if (kdl_device_get(device, &info) != KDL_OK || strcmp(info.backend, "host") != 0)
     return;
+  use_signal_stack();
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < crash_count; ++i) {
     char *text;

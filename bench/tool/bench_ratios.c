@@ -118,7 +118,7 @@ static kdl_status print_ratio_table(const bench_results *results, const cli_benc
     if (is_figure_of(name, figure->name, "kdl"))
       add_ratio_row(table, results, form, &peers, figure);
   }
-  printf("\n%s\n", strchr(name, '/') + 1);
+  cli_text_printf(stdout, "\n%s\n", strchr(name, '/') + 1);
   kdl_status status = cli_table_finish(table);
   for (size_t i = 0; i < peers.count; ++i)
     print_summary(results, name, peers.names[i]);

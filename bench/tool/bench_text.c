@@ -277,8 +277,8 @@ static void print_checks(const bench_results *results) {
     const char *advice = check->holds   ? ""
                          : check->noisy ? "; too noisy to tell: measure more, or in quiet"
                                         : "; the layers of this part are not to be trusted";
-    printf("%-5s %s: the layers add up to %s, all of it took %s (%+.1f%%)%s\n", verdict,
-           short_name(check->name), sum, total, percent, advice);
+    cli_text_printf(stdout, "%-5s %s: the layers add up to %s, all of it took %s (%+.1f%%)%s\n",
+                    verdict, short_name(check->name), sum, total, percent, advice);
   }
 }
 

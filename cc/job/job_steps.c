@@ -6,6 +6,7 @@
 #include "cc/source/wrapper.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
+#include "tools/common/text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -125,7 +126,7 @@ kdl_status cc_run_step(cc_job *job, const kdl_string_list *words, const char *ou
   char end[CC_EXIT_TEXT_SIZE];
   if (job->plan->verbose) {
     char *shell = cli_check_alloc(kdl_string_list_shell_command(words));
-    fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
+    cli_text_printf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
     free(shell);
   }
   KDL_TRY(cc_run_process(&job->arena, words, out_path, &ended));

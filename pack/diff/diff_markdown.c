@@ -86,7 +86,7 @@ static void put_change(const diff *d, diff_change change) {
       printf(" → ");
     }
     put_code(cli_demangle(d->demangler, diff_kernel_name(d, items[i].kernel)));
-    printf("%s%s\n", *numbers ? ": " : "", numbers);
+    cli_text_printf(stdout, "%s%s\n", *numbers ? ": " : "", numbers);
     free(numbers);
   }
   if (!d->is_long && count > most_kernels)

@@ -181,7 +181,7 @@ static void print_item(const diff *d, const diff_item *item) {
   }
   print_name(d, item->kernel);
   char *numbers = diff_item_text(d, item);
-  printf("%s%s\n", *numbers ? "  " : "", numbers);
+  cli_text_printf(stdout, "%s%s\n", *numbers ? "  " : "", numbers);
   free(numbers);
 }
 

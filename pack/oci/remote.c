@@ -11,6 +11,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/program_folder.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +45,7 @@ static void report_registry_messages(char *words, kdl_out *errors) {
     if (kdl_starts_with(line, mark))
       kdl_out_format(errors, "%s%s", errors->used ? "\n  " : "", line + sizeof mark - 1);
     else
-      fprintf(stderr, "%s\n", line);
+      cli_text_printf(stderr, "%s\n", line);
   }
 }
 

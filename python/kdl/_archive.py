@@ -10,7 +10,7 @@ import typing
 import zipfile
 
 from . import _kdl
-from ._library import FLAGS, Library, Writer
+from ._library import FLAGS, Library, Writer, printable
 
 MOST = 1 << 30  # bytes of libraries in an archive
 STARTS = (b"PK\x03\x04", b"PK\x05\x06")
@@ -33,7 +33,7 @@ class Archive(Library):
 
     def __repr__(self) -> str:
         where = 'in memory' if self.path is None else os.fsdecode(self.path)
-        return f"<kdl.Archive {where}: {len(self)} images in {len(self.members)} members>"
+        return f"<kdl.Archive {printable(where)}: {len(self)} images in {len(self.members)} members>"
 
 
 def is_archive(source: typing.Any, flags: int) -> bool:

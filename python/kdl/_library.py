@@ -63,6 +63,11 @@ class Verdict:
     reasons: tuple[Reason, ...]
 
 
+def printable(text: str) -> str:
+    """The text so that it cannot control a terminal: names in files may be anything."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
 class Explanation(typing.List[Verdict]):
     """The verdicts of all images, in rank order; prints as a table, also in notebooks."""
 
@@ -76,12 +81,16 @@ class Explanation(typing.List[Verdict]):
         """The verdict of the selected image, or None."""
         return next((verdict for verdict in self if verdict.chosen), None)
 
+    def _title(self) -> str:
+        return printable(f"{self.kernel or 'every kernel'} on {self.device}")
+
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for verdict in self:
             mark = "*" if verdict.chosen else ""
             said = verdict.fit if verdict.eligible else "; ".join(reason.words for reason in verdict.reasons)
             arch = verdict.image.arch
-            yield mark, str(verdict.image.index), verdict.image.kind, arch if len(arch) < 25 else arch[:21] + "...", said
+            arch = arch if len(arch) < 25 else arch[:21] + "..."
+            yield mark, str(verdict.image.index), verdict.image.kind, printable(arch), printable(said)
 
     def _end(self) -> str:
         if self.chosen:
@@ -93,15 +102,15 @@ class Explanation(typing.List[Verdict]):
         rows = [("", "#", "KIND", "ARCH", "FITS AS, OR WHY NOT"), *self._rows()]
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
         lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]).rstrip() for row in rows]
-        return "\n".join([f"{self.kernel or 'every kernel'} on {self.device}", *lines, self._end()])
+        return "\n".join([self._title(), *lines, printable(self._end())])
 
     def _repr_html_(self) -> str:
         def cells(row: tuple[str, ...], tag: str) -> str:
             return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
         body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in self._rows())
         head = cells(("", "#", "kind", "arch", "fits as, or why not"), "th")
-        title = html.escape(f"{self.kernel or 'every kernel'} on {self.device}")
-        return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table><p>{html.escape(self._end())}</p>"
+        title, end = html.escape(self._title()), html.escape(printable(self._end()))
+        return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table><p>{end}</p>"
 
 
 class Library:
@@ -133,7 +142,7 @@ class Library:
 
     def __repr__(self) -> str:
         where = 'in memory' if self.path is None else os.fsdecode(self.path)
-        return f"<kdl.Library {where}: {len(self)} images>"
+        return f"<kdl.Library {printable(where)}: {len(self)} images>"
 
     def _repr_html_(self) -> str:
         rows = [("#", "kind", "triple", "arch", "bytes"), *((str(one.index), one.kind, one.triple, one.arch, str(one.size)) for one in self)]

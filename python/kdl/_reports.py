@@ -12,6 +12,7 @@ from typing import Any, Dict, Union
 
 from . import _kdl
 from ._command import CommandError, command_path, run_command
+from ._library import printable
 
 Path = Union[str, "os.PathLike[str]"]
 Devices = Union[str, _kdl.Device, Iterable[Union[str, _kdl.Device]]]
@@ -23,18 +24,18 @@ class Report(Dict[str, Any]):
     def __init__(self, data: dict[str, Any], title: str, rows: Iterable[Sequence[Any]]) -> None:
         super().__init__(data)
         self._title = title
-        self._rows = [[str(cell) for cell in row] for row in rows]
+        self._rows = [[printable(str(cell)) for cell in row] for row in rows]
 
     def __str__(self) -> str:
         widths = [max(map(len, column)) for column in zip(*self._rows)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in self._rows]
-        return "\n".join([self._title, *lines])
+        return "\n".join([printable(self._title), *lines])
 
     def _repr_html_(self) -> str:
         def line(row: list[str], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
         body = "".join(line(row, "td" if number else "th") for number, row in enumerate(self._rows))
-        return f"<table><caption>{html.escape(self._title)}</caption>{body}</table>"
+        return f"<table><caption>{html.escape(printable(self._title))}</caption>{body}</table>"
 
 
 def _text(said: Any) -> str:

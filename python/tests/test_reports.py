@@ -93,6 +93,22 @@ def test_names_that_are_no_utf8(path, tmp_path):
     assert "sm_90" in str(kdl.thin(odd / "k-\udcff.offload", device="h100"))
 
 
+def test_names_do_not_control_the_terminal(path, tmp_path):
+    name = "\x1b]0;owned\x07\x9b31m\u202e"
+    wheel = tmp_path / "thing-1.5-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(path, f"{name}.offload")
+    report = kdl.check(wheel, device="a100")
+    assert name in report["libraries"][0]["member"]
+    for text in (str(report), str(kdl.thin(wheel, device="a100")), report._repr_html_(), str(kdl.open(path).explain("saxpy", "a100"))):
+        assert all(one.isprintable() for one in text.replace("\n", ""))
+    odd = tmp_path / f"{name}.offload"
+    shutil.copy(path, odd)
+    said = kdl.open(odd).explain("saxpy", "a100")
+    said.kernel = name
+    assert str(said).startswith(r"\x1b]0;owned\x07\x9b31m\u202e on ") and r"\u202e" in said._repr_html_() and r"\x1b" in repr(kdl.open(odd))
+
+
 def test_names_do_not_depend_on_the_locale(path, tmp_path):
     folder = tmp_path / "\u00e9\u00e8"
     folder.mkdir()

@@ -143,10 +143,10 @@ static void print_variant(const report *in, const kdl_model_class *times, const 
 static void print_class(const report *in, const kdl_model_class *times, const outcome *result) {
   char text[512];
   kdl_class_print(&times->key, in->arguments, in->argument_count, &(kdl_out){text, sizeof text, 0});
-  printf("  %s: %" PRIu64 " launches measured over %.3f s, %.2f%% in %zu trials\n", text,
-         times->launches, (double)times->time_ns / 1e9,
-         times->time_ns ? 100 * (double)times->explored_ns / (double)times->time_ns : 0.0,
-         result->trials);
+  cli_text_printf(stdout, "  %s: %" PRIu64 " launches measured over %.3f s, %.2f%% in %zu trials\n",
+                  text, times->launches, (double)times->time_ns / 1e9,
+                  times->time_ns ? 100 * (double)times->explored_ns / (double)times->time_ns : 0.0,
+                  result->trials);
   for (size_t i = 0; i < in->count; ++i)
     print_variant(in, times, result, i);
 }

@@ -231,7 +231,7 @@ static kdl_status check_buffer(const job *asked, size_t index, const char *path)
   bool has_tolerance = cli_args_has(asked->args, "tolerance");
   KDL_TRY(cli_run_arg_check(&asked->values[index], name, path,
                             has_tolerance ? &asked->tolerance : NULL));
-  printf("%s is as in %s\n", name, path);
+  cli_text_printf(stdout, "%s is as in %s\n", name, path);
   return KDL_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 #include "tools/kdl/commands.h"
 #include "tools/kdl/commands/pack.h"
 
@@ -118,7 +119,7 @@ static kdl_status extract_all(const opened *from, const char *operand) {
     char *name = default_name(operand, &image, number++, false);
     status = save_image_bytes(&from->input, i, name);
     if (status == KDL_OK)
-      printf("Extracted: %s\n", name);
+      cli_text_printf(stdout, "Extracted: %s\n", name);
     free(name);
   }
   return status;

@@ -263,7 +263,7 @@ static kdl_status report_results(const job *asked, bool has_run) {
     char name[CLI_SLOT_ROOM];
     snprintf(name, sizeof name, "%.*s", (int)(rest - 2 - words), words);
     KDL_TRY(cli_run_arg_check(&slot->arg, name, rest, asked->tolerance));
-    printf("%s is as in %s\n", name, rest);
+    cli_text_printf(stdout, "%s is as in %s\n", name, rest);
   }
   return KDL_OK;
 }

@@ -24,7 +24,7 @@ static void print_start(const cli_recorded *recorded) {
 
 void cli_trace_note_print(const cli_recorded *recorded, const char *note) {
   print_start(recorded);
-  fprintf(stderr, "%s\n", note);
+  cli_text_printf(stderr, "%s\n", note);
 }
 
 void cli_module_print(const cli_recorded *recorded, const cli_module *module) {
@@ -57,8 +57,8 @@ void cli_module_print(const cli_recorded *recorded, const cli_module *module) {
     fprintf(stderr, "; %" PRIu64 " bytes", module->bytes);
   if (module->ns)
     fprintf(stderr, ", %.2f ms", (double)module->ns / 1e6);
-  fprintf(stderr, ", in %s",
-          module->function[0] ? module->function : "a call that is not observed");
+  cli_text_printf(stderr, ", in %s",
+                  module->function[0] ? module->function : "a call that is not observed");
   cli_text_printf(stderr, "%s%s\n", module->path[0] ? ": " : "", module->path);
 }
 
@@ -104,12 +104,12 @@ void cli_failure_print(const cli_recorded *recorded, const cli_failure *failure)
   print_start(recorded);
   cli_text_printf(stderr, "%s failed with error %d%s%s%s", failure->function, failure->result,
                   error_words(failure->result), failure->kernel[0] ? ": " : "", failure->kernel);
-  fprintf(stderr, " on %s", spec[0] ? spec : "an unknown device");
+  cli_text_printf(stderr, " on %s", spec[0] ? spec : "an unknown device");
   if (!path[0]) {
     fprintf(stderr, "; its image came from memory, and was not kept\n");
     return;
   }
-  fprintf(stderr, ", from %s\n", failure->path[0] ? "memory" : path);
+  cli_text_printf(stderr, ", from %s\n", failure->path[0] ? "memory" : path);
   if (spec[0])
     explain_failure(path, failure->kernel, spec);
 }

@@ -9,6 +9,7 @@
 #include "tools/common/program_folder.h"
 #include "tools/common/report.h"
 #include "tools/common/temp_folder.h"
+#include "tools/common/text.h"
 #include "tools/kdl/trace/modules.h"
 
 #include <errno.h>
@@ -123,9 +124,9 @@ static void report_trace(const char *path, const char *program, int status,
   struct stat after = {.st_size = 0};
   bool is_there = stat(path, &after) == 0;
   if (is_there && !(before->st_ino && is_same_file(before, &after)))
-    fprintf(stderr,
-            "kdl trace: %s: %lld bytes; 'kdl trace report %s' sums it up, Perfetto shows it\n",
-            path, (long long)after.st_size, path);
+    cli_text_printf(
+        stderr, "kdl trace: %s: %lld bytes; 'kdl trace report %s' sums it up, Perfetto shows it\n",
+        path, (long long)after.st_size, path);
   else if (is_recorded)
     return; /* a program of CUDA or HIP */
   else if (WIFSIGNALED(status))

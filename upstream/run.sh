@@ -95,8 +95,10 @@ sources() {
   [ $new = 0 ] || text="$text${text:+, }$new new"
   echo "$text"
 }
-# gpu NUMBER: what is known of a run on a GPU.
-gpu() { sed -n "s/^$series $1 //p" "$upstream/gpu"; }
+# gpu NUMBER: what is known of a run on a GPU, of this base.
+gpu() { awk -v s="$series" -v n="$1" -v b="$BASE" '$1 == s && $2 == n && ($3 == b || $3 == "*") { sub(/^[^ ]+ [^ ]+ [^ ]+ /, ""); print }' "$upstream/gpu"; }
+# reason LOG: the first error of LOG in a few words.
+reason() { grep -m1 -oE 'error: .*|[0-9]+ FAILED TESTS?' "$1" | sed 's/^error: //; s/ in input.*//; s/|//g' | cut -c1-60; }
 
 status=0
 for patch in "$upstream/$series"/[0-9]*.patch; do
@@ -112,7 +114,7 @@ for patch in "$upstream/$series"/[0-9]*.patch; do
     before=$(attempt before "$number")
     if [ "$(type -t "main_$number")" = function ]; then
       (set -e && "main_$number") >"$logs/$number-main.log" 2>&1
-      if [ $? = 0 ]; then main=passes status=1; else main=fails; fi
+      if [ $? = 0 ]; then main=passes status=1; else main="fails: $(reason "$logs/$number-main.log")"; fi
     fi
     git -C "$SRC" checkout --quiet --force HEAD && git -C "$SRC" clean --quiet --force -d -e upstream.cfg.py
   else
@@ -125,6 +127,7 @@ for patch in "$upstream/$series"/[0-9]*.patch; do
     break
   fi
   format=clean
+  [ -n "$(git -C "$SRC" diff --name-only HEAD~ -- '*.h' '*.cpp' ':!*/test/*' ':!clang/lib/Headers')" ] || format="no source to check"
   git -C "$SRC" diff -U0 --no-color HEAD~ -- '*.h' '*.cpp' ':!*/test/*' ':!clang/lib/Headers' |
     (cd "$SRC" && python3 /usr/share/clang/clang-format-24/clang-format-diff.py -p1 -style=LLVM -binary /usr/lib/llvm-24/bin/clang-format) >"$logs/$number-format.log" 2>&1
   [ -s "$logs/$number-format.log" ] && format="not clean" && status=1

@@ -39,6 +39,12 @@ build_offload_test() {
   gtest "$BUILD/offloadBinary" "$BUILD/offloadBinary.cpp" "$tests/common/Environment.cpp" -- \
     -w -DDEVICE_CODE_PATH="\"$BUILD\"" -I"$tests/program" -I"$tests/common" -I"$BUILD/offload/offload/liboffload/API" -I"$SRC/offload/liboffload/include" \
     -L"$library" -Wl,-rpath,"$library" -lLLVMOffload
+  # The test as it is, with main's header and library.
+  mkdir -p "$BUILD/main/program" "$BUILD/main/common"
+  cp "$tests/program/offloadBinary.cpp" "$BUILD/main/program"
+  cp "$upstream/$series/Fixtures.hpp" "$BUILD/main/common"
+  gtest "$BUILD/offloadBinary-main" "$BUILD/main/program/offloadBinary.cpp" -- \
+    -w -DDEVICE_CODE_PATH="\"$BUILD\"" -I"$BUILD/main/program" -I"$INCLUDE/offload" -L"$LLVM/lib" -Wl,-rpath,"$LLVM/lib" -lLLVMOffload
 }
 
 only_0002() { [ "$BASE" = 24 ]; }
@@ -47,6 +53,7 @@ build_0002() {
   build_offload_test
 }
 test_0002() { "$BUILD/offloadBinary" --gtest_brief=1; }
+main_0002() { "$BUILD/offloadBinary-main"; }
 
 only_0003() { [ "$BASE" = 24 ]; }
 build_0003() {
@@ -70,7 +77,12 @@ test_0003() {
   grep -q avx512vl /proc/cpuinfo || return 0
   {
     set -o pipefail
-    echo "first image that fits: $(LD_LIBRARY_PATH=$BUILD/first-wins "$BUILD/price" "$BUILD/matmul.bin")"
-    echo "best image:            $(LD_LIBRARY_PATH=$library "$BUILD/price" "$BUILD/matmul.bin")"
+    date -u '+%Y-%m-%d, %H:%M UTC'
+    sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1
+    for run in 1 2 3; do
+      echo "load $(cut -d' ' -f1 /proc/loadavg)"
+      echo "run $run, first, matmul.bin: $(LD_LIBRARY_PATH=$BUILD/first-wins "$BUILD/price" "$BUILD/matmul.bin")"
+      echo "run $run, best, matmul.bin: $(LD_LIBRARY_PATH=$library "$BUILD/price" "$BUILD/matmul.bin")"
+    done
   } | tee "$BUILD/price.txt"
 }

@@ -19,7 +19,11 @@ build_0002() {
   sed 's/Help("h"/Help("help-of-23"/' "$SRC/llvm/tools/llvm-offload-binary/llvm-offload-binary.cpp" >"$BUILD/llvm-offload-binary.cpp"
   cxx -I"$SRC/llvm/include" -isystem "$INCLUDE" "$BUILD/llvm-offload-binary.cpp" -L"$LLVM/lib" -lLLVM-$BASE -o "$BUILD/bin/llvm-offload-binary"
 }
-test_0002() { lit "$SRC/llvm/test/tools/llvm-offload-binary" "$SRC/llvm/test/tools/llvm-objdump/Offloading/strings.test"; }
+# With Debian's llvm-objdump: these do not need the patch before.
+test_0002() {
+  rm -f "$BUILD/bin/llvm-objdump"
+  lit "$SRC/llvm/test/tools/llvm-offload-binary"
+}
 main_0002() { lit_main "$SRC/llvm/test/tools/llvm-offload-binary/image-arguments.test"; }
 
 build_0003() { build_0002; }

@@ -19,10 +19,11 @@ cp "$here"/mlir/0007-*.patch "$root/wrapper.patch"
 cat >"$root/in-root.sh" <<'EOF'
 set -euo pipefail
 cd /build/pipeline
-tools=${TOOLS:-/build/mlir/23/out} llvm=/usr/lib/llvm-24 export PATH=/source/bin:$PATH
+tools=$TOOLS llvm=/usr/lib/llvm-24
+export PATH=/source/bin:$PATH
 python3 pipeline.py $tools/bin /source $llvm/bin/llvm-offload-binary
 
-git -C /project/23 archive base mlir/CMakeLists.txt >/dev/null # the wrapper is a new file of the patch
+# The wrapper is a new file of the patch.
 git apply --include='*OffloadRuntimeWrappers.cpp' wrapper.patch
 wrapper=mlir/lib/ExecutionEngine/OffloadRuntimeWrappers.cpp
 compile() { $llvm/bin/clang++ -std=c++17 -O1 -fPIC -shared -fno-rtti -fno-exceptions -fvisibility=hidden -w "$@"; }

@@ -9,7 +9,8 @@ output=$(realpath -m "$1") metadata=$(realpath "$2")
 . "$(dirname "$0")/../../lib.sh"
 folder=$(cd "$(dirname "$0")" && pwd)
 work=$(realpath -m "${3:-$here/../build/upstream}")
-root=$work/root/build/pipeline bind=${CUDA:-/usr/local/cuda}
+root=$work/root/build/pipeline
+export bind=${CUDA:-/usr/local/cuda} # in_root shows it as /source
 
 rm -rf "$root" "$output"
 mkdir -p "$root" "$output/main" "$output/lib"

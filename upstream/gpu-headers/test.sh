@@ -2,19 +2,20 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of the scripts that source it
 # Clang's <gpuintrin.h>: headers alone, compiled by Debian's Clang.
 
-# regenerate REVISION: the test as update_cc_test_checks writes it with the headers of REVISION.
+# regenerate NAME REVISION: the test as update_cc_test_checks writes it with the headers of REVISION, in $BUILD/NAME.
 regenerate() {
-  local tree=$BUILD/regenerate
+  local tree=$BUILD/$1
   rm -rf "$tree" && mkdir -p "$tree"
-  git -C "$SRC" archive "$1" clang/lib/Headers clang/test/Headers/gpuintrin.c clang/test/Headers/Inputs | tar -x -C "$tree"
+  git -C "$SRC" archive "$2" clang/lib/Headers clang/test/Headers/gpuintrin.c clang/test/Headers/Inputs | tar -x -C "$tree"
   printf '#!/bin/sh\ncase $* in *-print-file-name=include*) echo %s ;; *) exec %s "$@" ;; esac\n' "$tree/clang/lib/Headers" "$LLVM/bin/clang" >"$tree/clang.sh"
   chmod +x "$tree/clang.sh"
-  python3 "$SRC/llvm/utils/update_cc_test_checks.py" --clang "$tree/clang.sh" --opt "$LLVM/bin/opt" "$tree/clang/test/Headers/gpuintrin.c" >&2
-  cat "$tree/clang/test/Headers/gpuintrin.c"
+  python3 "$SRC/llvm/utils/update_cc_test_checks.py" --clang "$tree/clang.sh" --opt "$LLVM/bin/opt" "$tree/clang/test/Headers/gpuintrin.c"
 }
 # Regenerated for this Clang, the test changes by the lines of the patch and no others.
 check_regenerated() {
-  diff <(regenerate HEAD~) <(regenerate HEAD) | sed -n 's/^< /-/p; s/^> /+/p' >"$BUILD/regenerated"
+  regenerate without HEAD~
+  regenerate with HEAD
+  { diff "$BUILD"/{without,with}/clang/test/Headers/gpuintrin.c || true; } | sed -n 's/^< /-/p; s/^> /+/p' >"$BUILD/regenerated"
   cat "$BUILD/regenerated" >&2
   git -C "$SRC" diff HEAD~ HEAD -- clang/test/Headers/gpuintrin.c | grep '^[-+]//' | cmp - "$BUILD/regenerated"
 }

@@ -97,8 +97,11 @@ sources() {
 }
 # gpu NUMBER: what is known of a run on a GPU, of this base.
 gpu() { awk -v s="$series" -v n="$1" -v b="$BASE" '$1 == s && $2 == n && ($3 == b || $3 == "*") { sub(/^[^ ]+ [^ ]+ [^ ]+ /, ""); print }' "$upstream/gpu"; }
-# reason LOG: the first error of LOG in a few words.
-reason() { grep -m1 -oE 'error: .*|[0-9]+ FAILED TESTS?' "$1" | sed 's/^error: //; s/ in input.*//; s/|//g' | cut -c1-60; }
+# reason LOG: the first error of LOG in a few words, and the RUN line of lit that it is of.
+reason() {
+  awk '/RUN: at line/ { run = "line " $NF ": " } match($0, /error: .*|[0-9]+ FAILED TESTS?/) {
+    text = substr($0, RSTART, RLENGTH); sub(/^error: /, "", text); sub(/ in input.*/, "", text); gsub(/[|]/, "", text); print run substr(text, 1, 60); exit }' "$1"
+}
 
 status=0
 for patch in "$upstream/$series"/[0-9]*.patch; do

@@ -124,10 +124,10 @@ wheel) # a zip archive, whose RECORD is written anew
   ;;
 check) # below a folder: a package of Python's, files of other kinds, archives
   mkdir -p env/foo env/foo-1.2.dist-info env/var/lib/dpkg/info env/usr/lib
-  cp "$golden/fatbin/archs.fatbin" "$golden/images/gfx90a.hsaco" "$golden/images/sm_90a.cubin" env/foo
+  cp "$golden/fatbin/archs.fatbin" "$golden/images/gfx90a.hsaco" "$golden/images/stores_sm_90a.cubin" env/foo
   # All are of packages, so that those of this machine are not asked for.
-  printf 'foo/archs.fatbin,,\n"foo/sm_90a.cubin",,\nfoo/gfx90a.hsaco,,\nlib.offload,,\nzstd.kpack,,\n' >env/foo-1.2.dist-info/RECORD
-  cp "$golden/images/sm_75.cubin" env/usr/lib/k.cubin
+  printf 'foo/archs.fatbin,,\n"foo/stores_sm_90a.cubin",,\nfoo/gfx90a.hsaco,,\nlib.offload,,\nzstd.kpack,,\n' >env/foo-1.2.dist-info/RECORD
+  cp "$golden/images/stores_sm_75.cubin" env/usr/lib/k.cubin
   printf '/usr/lib/k.cubin\n' >env/var/lib/dpkg/info/libk1.list
   cp gpu env/lib.offload
   cp "$golden/kpack/zstd.kpack" env
@@ -141,7 +141,7 @@ check) # below a folder: a package of Python's, files of other kinds, archives
   ;;
 archives)
   mkdir -p tree tar/t.dist-info gz/t.dist-info zip/t.dist-info
-  cp "$golden/fatbin/archs.fatbin" "$golden/images/sm_90a.cubin" tree
+  cp "$golden/fatbin/archs.fatbin" "$golden/images/stores_sm_90a.cubin" tree
   tar -cf tar/plain.tar tree
   tar -czf gz/k.tar.gz tree
   zip -q -r zip/a.whl tree || exit 77

@@ -56,7 +56,9 @@ static kdl_status parse_fields(cc_invocation *c) {
   size_t cursor = 0;
   for (const char *text; (text = cli_args_next(c->args, "field", &cursor));) {
     kdl_string name = {text, strcspn(text, "=")};
-    if (!text[name.length] || !KDL_TEXT_AMONG(name, known))
+    bool has_value =
+        text[name.length] && text[name.length + 1 + strspn(text + name.length + 1, ", ")];
+    if (!has_value || !KDL_TEXT_AMONG(name, known))
       return kdl_fail(KDL_BAD_CALL,
                       "--field: bad value '%s': use shape=PARAMETERS, effects=idempotent, add or "
                       "atomic, trial=safe, numerics=exact, or specialize=PARAMETERS",

@@ -5,6 +5,7 @@
 
 #include "sequence.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <structmember.h>
 
@@ -210,19 +211,27 @@ enum {
 static const char *const launch_names[] = {"items",       "grid",    "block",   "shared", "queue",
                                            "cooperative", "cluster", "threads", NULL};
 
-/* kernel[items](...) takes no such keyword: names the method that does, `method`. */
-static PY_COLD bool fail_keyword(const py_launcher *self, const char *method, PyObject *name) {
+/* kernel[items](...) takes no such keyword: names the call of the method that does, `method`. */
+static PY_COLD bool fail_keyword(const py_launcher *self, const char *method, PyObject *name,
+                                 PyObject *value) {
+  const kdl_extent *items = &self->shape.items;
+  char grid[96] = "";
   const char *kernel = self->kernel->name;
   int key = 0;
   while (launch_names[key] && PyUnicode_CompareWithASCIIString(name, launch_names[key]))
     ++key;
-  if (!launch_names[key])
+  if (!launch_names[key]) {
     PyErr_Format(PyExc_TypeError, "%s[items](...) has no argument '%U', expected queue", kernel,
                  name);
-  else
-    PyErr_Format(PyExc_TypeError, "%s[items](...) has no argument '%U': use %s.%s(..., %s%s=...)",
-                 kernel, name, kernel, method,
-                 key == key_items || key == key_grid ? "" : "grid=..., ", launch_names[key]);
+    return false;
+  }
+  if (key != key_items && key != key_grid && items->y == 1 && items->z == 1)
+    snprintf(grid, sizeof grid, "grid=%" PRIu64 ", ", items->x);
+  else if (key != key_items && key != key_grid)
+    snprintf(grid, sizeof grid, "grid=(%" PRIu64 ", %" PRIu64 ", %" PRIu64 "), ", items->x,
+             items->y, items->z);
+  PyErr_Format(PyExc_TypeError, "%s[items](...) has no argument '%U': use %s.%s(..., %s%s=%R)",
+               kernel, name, kernel, method, grid, launch_names[key], value);
   return false;
 }
 
@@ -236,7 +245,7 @@ static bool queue_argument(const py_launcher *self, const char *method, PyObject
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject *name = PyTuple_GetItem(names, i);
     if (name != queue_keyword && PyUnicode_CompareWithASCIIString(name, "queue"))
-      return fail_keyword(self, method, name);
+      return fail_keyword(self, method, name, objects[count + (size_t)i]);
     *out_queue = objects[count + (size_t)i];
   }
   return true;

@@ -123,12 +123,25 @@ static const char *next_form(const char *form) {
   return form + (*form == '\n');
 }
 
+/* "kdl bench layers|cold", where the first form of the usage has not all actions. */
+static void name_actions(const cli_command *command, char *out, size_t room) {
+  const char *actions = command->actions ? command->actions : "";
+  const char *last = strrchr(actions, ' ');
+  if (!last || strstr(out, last + 1))
+    return;
+  snprintf(out, room, "kdl %s %s", command->name, actions);
+  for (char *at = out + strlen(out) - strlen(actions); *at; ++at)
+    *at = *at == ' ' ? '|' : *at;
+}
+
 /* Names the operands of the first form, or of the one that takes most. */
 static kdl_status check_operands(const cli_command *command, const cli_args *args) {
   char best[256], other[256];
   size_t words = strip_form(command->usage, best, sizeof best);
-  if (args->operand_count < command->min_operands)
+  if (args->operand_count < command->min_operands) {
+    name_actions(command, best, sizeof best);
     return kdl_fail(KDL_BAD_CALL, "missing operand: use %s", best);
+  }
   if (args->operand_count <= command->max_operands)
     return KDL_OK;
   const char *surplus = args->operands[command->max_operands], *instead = command->instead;

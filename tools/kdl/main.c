@@ -42,10 +42,11 @@ static void print_paragraph(FILE *out, const char *text) {
 
 static void print_help(FILE *out) {
   fputs("usage: kdl COMMAND [OPTION...] [OPERAND...]\n", out);
-  print_paragraph(out, "Lists, creates and changes fat binaries: files with compiled kernels for "
-                       "several devices. Says which image a device would select, and why; launches "
-                       "kernels. Drivers are loaded only by run, and to list the devices of this "
-                       "machine.");
+  print_paragraph(out,
+                  "Lists, creates and changes fat binaries: files with compiled kernels for "
+                  "several devices. Says which image a device would select, and why; launches "
+                  "kernels. Drivers are loaded only by run, tune and bench, which launch, and to "
+                  "list the devices of this machine.");
   for (const cli_command *const *command = cli_commands; *command; ++command) {
     const char *heading = cli_command_heading(command);
     if (heading)

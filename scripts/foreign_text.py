@@ -20,6 +20,7 @@ STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 OWN = {
     "bench/tool/bench_text.c": {"step", "timer", "title_of(mode)"},
     "cc/messages.c": {"cli_report_name()", "jobs[i].label", "join", "m->text.data", "m->text.data + first"},  # Clang's messages, which escape, with its colours; targets, which were parsed
+    "ext/inject/recording.c": {"strerror(problem)"},
     "ext/jit/commands/cache_stat.c": {"mode_names[settings->mode]"},
     "ext/trace/trace.c": {"kdl_error_message()", "name"},  # the path of the user's KDL_TRACE
     "ld/confine/confine.c": {"key", "strerror(problem)"},

@@ -4,6 +4,7 @@
 #include "ext/inject/recording_format.h"
 #include "support/base/cancel.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -96,10 +97,17 @@ static bool open_recording(void) {
     if (fd < 0)
       continue;
     /* Allocated: a store into a page for which the disk has no room would end the program. */
-    bool is_mapped = posix_fallocate(fd, 0, counts_size) == 0 && map_counts(fd);
+    int problem = posix_fallocate(fd, 0, counts_size);
+    if (!problem && !map_counts(fd))
+      problem = errno;
+    bool is_mapped = !problem;
     close(fd);
-    if (!is_mapped)
+    if (!is_mapped) {
       unlink(path);
+      dprintf(STDERR_FILENO,
+              "kdl trace: process %d is not recorded: %s; use a TMPDIR with more room\n",
+              (int)getpid(), strerror(problem));
+    }
     snprintf(path, sizeof path, "%s.log", stem);
     int log = is_mapped ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     if (log < 0)

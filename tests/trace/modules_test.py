@@ -162,6 +162,7 @@ def test_full_disk(s):
     ran = subprocess.run([*apart, "sh", "-c", FULL_DISK, disk, s.kdl, "trace", "-o", "none.json", "--", s.cuda, s.cubin, "normal"],
                          cwd=s.work, env=s.environment, capture_output=True, text=True, errors="replace", check=False, timeout=100)
     expect(f"exit code of the program ({ran.stderr})", ran.returncode, 0)
+    expect(f"a line that says so ({ran.stderr})", "is not recorded: No space left" in ran.stderr, True)
 
 
 FULL_LATER = FULL_DISK.replace("16k", "3m").replace("head -c 16384", "head -c 2560000")

@@ -141,13 +141,14 @@ static inline size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, ui
   return bytes + (type == KDL_MATMUL_S32_S8 ? columns * 4 : 0);
 }
 
-/* Kernels count rows, columns and steps of K by signed 32 bits. */
+/* Kernels count rows, columns and steps of K by signed 32 bits, beyond the end by a block. */
+#define KDL_MATMUL_MAX_SIZE 2146435072u /* 2^31 - 2^20 */
 static inline kdl_status kdl_matmul_check_sizes(uint32_t m, uint32_t n, uint32_t k) {
-  if ((m | n | k) <= (uint32_t)INT32_MAX)
+  if (m <= KDL_MATMUL_MAX_SIZE && n <= KDL_MATMUL_MAX_SIZE && k <= KDL_MATMUL_MAX_SIZE)
     return KDL_OK;
   return kdl_error_set(
       KDL_BAD_CALL,
-      "matmul: found more than 2147483647 rows, columns or steps of K, expected fewer");
+      "matmul: found more than 2146435072 rows, columns or steps of K, expected fewer");
 }
 
 /* Groups of a launch that packs: up to four per thread, each with more to do than it takes to
@@ -371,8 +372,8 @@ extern "C" {
 #endif
 
 /* They check their arguments: KDL_BAD_CALL for NULL, for an unknown type or mode, for sizes above
- * 2147483647 as the inline ones do, and for a struct that kdl_matmul_find did not fill. Matrices
- * are passed by pointers.
+ * KDL_MATMUL_MAX_SIZE as the inline ones do, and for a struct that kdl_matmul_find did not fill.
+ * Matrices are passed by pointers.
  *
  * For a GPU of NVIDIA or AMD, matrices and packed weights are addresses of device memory. B is
  * mostly read as fast as it lies: kdl_matmul_run_unpacked_call, without a scratch. When packing

@@ -52,9 +52,10 @@ static void what_was_not_found_is_refused(void **state) {
 /* Kernels count by signed 32 bits: a larger number would leave C as it is, or skip steps of K. */
 static void sizes_of_32_bits_are_refused(void **state) {
   (void)state;
-  static const uint32_t sizes[][3] = {{UINT32_MAX, 1, 1}, {1, 0x80000000, 1}, {1, 1, 0xfffffc00}};
+  static const uint32_t sizes[][3] = {
+      {UINT32_MAX, 1, 1}, {1, KDL_MATMUL_MAX_SIZE + 1, 1}, {1, 1, 0xfffffc00}};
   const char *expected =
-      "matmul: found more than 2147483647 rows, columns or steps of K, expected fewer";
+      "matmul: found more than 2146435072 rows, columns or steps of K, expected fewer";
   kdl_matmul matmul = nothing();
   kdl_matmul_matrix any = kdl_matmul_rows(&matmul, 1);
   matmul.pack = matmul.multiply = matmul.unpacked = matmul.sum = (kdl_kernel *)&matmul;

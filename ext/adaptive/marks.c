@@ -153,10 +153,10 @@ kdl_mark *kdl_marks_set(kdl_marks *marks, const kdl_problem_class *key, uint64_t
     uint32_t none = 0;
     if (!atomic_compare_exchange_strong(&mark->process, &none, self.number))
       continue;
+    set_member(&mark->place, self.place);
     set_member(&mark->class_words[0], key->words[0]);
     set_member(&mark->class_words[1], key->words[1]);
     set_member(&mark->variant, variant);
-    set_member(&mark->place, self.place);
     set_member(&mark->start, self.start);
     set_member(&mark->seconds, seconds_now());
     atomic_store_explicit(&mark->check, check_of(mark, self.number), memory_order_release);
@@ -167,6 +167,7 @@ kdl_mark *kdl_marks_set(kdl_marks *marks, const kdl_problem_class *key, uint64_t
 
 void kdl_mark_clear(kdl_mark *mark) {
   atomic_store_explicit(&mark->check, 0, memory_order_relaxed);
+  set_member(&mark->place, 0);
   atomic_store_explicit(&mark->process, 0, memory_order_release);
 }
 
@@ -179,7 +180,8 @@ kdl_mark *kdl_marks_next(kdl_marks *marks, size_t *at) {
       continue;
     const uint32_t check = atomic_load_explicit(&mark->check, memory_order_acquire);
     if (check != check_of(mark, process)) { /* being set, or never to be */
-      if (!is_there(process))
+      const uint64_t place = atomic_load_explicit(&mark->place, memory_order_relaxed);
+      if (place == marks->self.place && !is_there(process))
         kdl_mark_clear(mark);
     } else if (!may_run(mark, process, marks->self.place)) {
       return mark;

@@ -48,7 +48,7 @@ kdl_mark *kdl_marks_set(kdl_marks *marks, const kdl_problem_class *key, uint64_t
 void kdl_mark_clear(kdl_mark *mark);
 
 /* The next mark from *at that a process left which does not run any more; NULL after the last.
- * Incomplete ones are cleared. */
+ * Incomplete ones of this place are cleared. */
 kdl_mark *kdl_marks_next(kdl_marks *marks, size_t *at);
 
 #endif

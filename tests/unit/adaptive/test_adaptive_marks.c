@@ -70,6 +70,23 @@ static void a_pid_that_is_used_again_is_another_process(void **state) {
   kdl_marks_close(&marks);
 }
 
+/* Another container is about to set it: its process is not seen here. */
+static void an_incomplete_mark_of_another_place_stays(void **state) {
+  (void)state;
+  char name[KDL_TABLE_NAME];
+  kdl_marks marks = new_marks(name);
+  kdl_mark *mark = kdl_marks_set(&marks, &(kdl_problem_class){{1, 2}}, 3);
+  mark->process = INT32_MAX;
+  mark->check = 0;
+  atomic_fetch_add(&mark->place, 2);
+  assert_int_equal(count_left(name), 0);
+  assert_int_equal(mark->process, INT32_MAX);
+  atomic_fetch_sub(&mark->place, 2);
+  assert_int_equal(count_left(name), 0);
+  assert_int_equal(mark->process, 0);
+  kdl_marks_close(&marks);
+}
+
 /* A supervisor may reap its children late. */
 static void a_process_that_has_ended_is_none_before_it_is_reaped(void **state) {
   (void)state;
@@ -255,6 +272,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(marks_outlive_their_process),
       cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
+      cmocka_unit_test(an_incomplete_mark_of_another_place_stays),
       cmocka_unit_test(a_process_that_has_ended_is_none_before_it_is_reaped),
       cmocka_unit_test(marks_of_another_namespace_last_for_minutes),
       cmocka_unit_test(a_file_of_another_size_is_replaced),

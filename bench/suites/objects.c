@@ -17,7 +17,7 @@ static bool is_object_in(const char *folder, size_t length, const char *below, c
 
 bool suite_object_find(const char *name, char out_path[PATH_MAX]) {
   static const char *const below[] = {"", "/../lib", ("/" KDL_PEER_FOLDER)};
-  const char *path = kdl_environment("KDL_BENCH_PEER_PATH");
+  const char *path = kdl_environment(KDL_VARIABLE_BENCH_PEER_PATH);
   while (path && *path) {
     size_t length = strcspn(path, ":");
     if (is_object_in(path, length, "", name, out_path))

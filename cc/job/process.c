@@ -3,6 +3,7 @@
 
 #include "support/base/error.h"
 #include "support/system/process.h"
+#include "support/system/variables.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
 #include "tools/common/temp_folder.h"
@@ -131,7 +132,7 @@ const char *cc_last_line(kdl_arena *arena, kdl_string text) {
 /* Files                                                                                        */
 
 kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **out_path) {
-  const char *base = getenv("TMPDIR");
+  const char *base = kdl_environment(KDL_VARIABLE_TMPDIR);
   char *path = output ? xasprintf("%s.temps", output)
                       : xasprintf("%s/kdl-cc-XXXXXX", base && *base ? base : "/tmp");
   bool is_made = output ? mkdir(path, 0777) == 0 || errno == EEXIST : temp_folder_create(path);

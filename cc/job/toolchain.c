@@ -58,7 +58,7 @@ static bool look_for_clang(const char *wanted, char out_path[PATH_MAX]) {
 
 static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **out_clang) {
   const kdl_tool_search *tool = kdl_toolchain_search(KDL_TOOL_CLANG);
-  const char *variable = kdl_tool_setting(tool->variable);
+  const char *variable = kdl_environment(tool->variable);
   char path[PATH_MAX], why[512];
   if (look_for_clang(wanted, path)) {
     *out_clang = xarena_format(arena, "%s", path);
@@ -66,7 +66,7 @@ static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **
   }
   if (wanted || variable)
     return kdl_fail(KDL_BAD_CALL, "%s: bad value '%s': no such program: use Clang %d or later",
-                    wanted ? "--clang" : tool->variable, wanted ? wanted : variable,
+                    wanted ? "--clang" : kdl_variable_name(tool->variable), wanted ? wanted : variable,
                     min_clang_version);
   return kdl_fail(KDL_UNSUPPORTED, "%s; --clang names one",
                   kdl_tool_format_missing(tool, why, sizeof why));

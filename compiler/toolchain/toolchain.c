@@ -3,33 +3,33 @@
 
 static const kdl_tool_search clang = {.name = "clang",
                                       .package = "clang-22",
-                                      .variable = "KDL_CLANG",
+                                      .variable = KDL_VARIABLE_CLANG,
                                       .places = {"clang-22", "clang"}};
 
 /* First the one of the LLVM whose objects it links. */
 static const kdl_tool_search lld = {
     .name = "ld.lld",
     .package = "lld-" KDL_LLVM,
-    .variable = "KDL_LLD",
+    .variable = KDL_VARIABLE_LLD,
     .places = {KDL_LLVM_PROGRAMS "/ld.lld", "ld.lld-" KDL_LLVM, "ld.lld"}};
 
 static const kdl_tool_search ptxas = {
     .name = "ptxas",
     .package = "nvidia-cuda-toolkit",
-    .variable = "KDL_PTXAS",
+    .variable = KDL_VARIABLE_PTXAS,
     .places = {"$CUDA_HOME/bin/ptxas", "$CUDA_PATH/bin/ptxas", "$CUDA_ROOT/bin/ptxas", "ptxas",
                "/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas", "/usr/lib/cuda/bin/ptxas"}};
 
 static const kdl_tool_search spirv_val = {.name = "spirv-val",
                                           .package = "spirv-tools",
-                                          .variable = "KDL_SPIRV_VAL",
+                                          .variable = KDL_VARIABLE_SPIRV_VAL,
                                           .places = {"spirv-val"}};
 
 /* That of the toolkit whose ptxas is used, unless a variable names another. */
 static const kdl_tool_search libdevice = {
     .name = "libdevice",
     .package = "nvidia-cuda-toolkit",
-    .variable = "KDL_LIBDEVICE",
+    .variable = KDL_VARIABLE_LIBDEVICE,
     .is_file = true,
     .neighbour = &ptxas,
     .places = {
@@ -44,7 +44,7 @@ static const kdl_tool_search libdevice = {
 static const kdl_tool_search ocml = {
     .name = "ocml.bc",
     .package = "rocm-device-libs",
-    .variable = "KDL_ROCM_DEVICE_LIBS",
+    .variable = KDL_VARIABLE_ROCM_DEVICE_LIBS,
     .is_file = true,
     .newest = KDL_LLVM_NUMBER,
     .places = {"$ROCM_PATH/amdgcn/bitcode/ocml.bc", "/opt/rocm/amdgcn/bitcode/ocml.bc",
@@ -57,7 +57,7 @@ static const kdl_tool_search ocml = {
 
 static const kdl_tool_search oclgrind = {.name = "Oclgrind",
                                          .package = "oclgrind",
-                                         .variable = "KDL_OCLGRIND",
+                                         .variable = KDL_VARIABLE_OCLGRIND,
                                          .is_file = true,
                                          .places = {"/usr/lib/oclgrind/liboclgrind-rt-icd.so",
                                                     "/usr/lib64/oclgrind/liboclgrind-rt-icd.so",
@@ -80,9 +80,10 @@ bool kdl_toolchain_find(kdl_tool tool, char out_path[PATH_MAX]) {
 }
 
 const char *kdl_toolchain_cuda_folder(void) {
-  static const char *const names[] = {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    const char *value = kdl_tool_setting(names[i]);
+  static const kdl_variable variables[] = {KDL_VARIABLE_CUDA_HOME, KDL_VARIABLE_CUDA_PATH,
+                                           KDL_VARIABLE_CUDA_ROOT};
+  for (size_t i = 0; i < sizeof variables / sizeof *variables; ++i) {
+    const char *value = kdl_environment(variables[i]);
     if (value)
       return value;
   }

@@ -21,7 +21,7 @@ uint64_t (*kdl_adaptive_clock)(void) = monotonic_ns;
 /* A value that cannot be read counts as unset, and is logged: a launch does not fail for it. */
 kdl_explore_settings kdl_explore_settings_read(void) {
   kdl_explore_settings made = {default_trials, default_share};
-  const char *text = kdl_environment("KDL_EXPLORE");
+  const char *text = kdl_environment(KDL_VARIABLE_EXPLORE);
   char *end;
   if (!text)
     return made;

@@ -278,7 +278,7 @@ bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identit
   kdl_cache_tiers tiers = {.count = 0};
   errno = 0;
   bool done = append_own(file, name, identity, lines, size);
-  if (!kdl_environment("KDL_CACHE")) { /* no tiers */
+  if (!kdl_environment(KDL_VARIABLE_CACHE)) { /* no tiers */
     if (!done)
       note_failure(name);
     return done;

@@ -15,6 +15,7 @@
 #include "ext/inject/launches.h"
 #include "ext/inject/recording.h"
 #include "ext/inject/recording_format.h"
+#include "support/system/variables.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -303,7 +304,7 @@ static void enable_callbacks(void) {
   for (size_t i = 0; i < sizeof events / sizeof *events; ++i)
     failed += enable_callback(1, subscriber, CUPTI_DOMAIN_RESOURCE, events[i]) != CUPTI_OK;
   for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
-    if (is_launch(calls[i]) && getenv("KDL_TRACE_NO_LAUNCHES"))
+    if (is_launch(calls[i]) && kdl_environment(KDL_VARIABLE_TRACE_NO_LAUNCHES))
       continue;
     failed += enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, calls[i]) != CUPTI_OK;
   }

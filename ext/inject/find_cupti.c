@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/inject/find_cupti.h"
 
+#include "support/system/variables.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -64,7 +66,7 @@ static void *open_cupti(void) {
   static const char *const folders[] = {
       "/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64",
       "/usr/local/cuda/targets/x86_64-linux/lib", "/usr/local/cuda/targets/sbsa-linux/lib"};
-  const char *given = secure_getenv("KDL_CUPTI");
+  const char *given = kdl_environment(KDL_VARIABLE_CUPTI);
   if (given && given[0])
     return dlopen(given, RTLD_NOW | RTLD_LOCAL);
   void *library = open_by_name(RTLD_NOLOAD); /* two in one process do not work */

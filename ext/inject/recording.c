@@ -3,6 +3,7 @@
 
 #include "ext/inject/recording_format.h"
 #include "support/base/cancel.h"
+#include "support/system/variables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -144,7 +145,7 @@ static void unlock_recording(void) {
 
 bool kdl_recording_start(void) {
   KDL_NOT_CANCELLED;
-  const char *given = secure_getenv("KDL_TRACE_MODULES");
+  const char *given = kdl_environment(KDL_VARIABLE_TRACE_MODULES);
   lock_recording();
   size_t length = given && given[0] == '/' ? strlen(given) : 0;
   bool is_new = !folder[0] && length && length < sizeof folder;

@@ -166,7 +166,7 @@ static kdl_status print_ukernel_library(FILE *out, const char *path) {
 
 static kdl_status print_ukernel_path(FILE *out) {
   char path[PATH_MAX];
-  const char *list = kdl_environment("KDL_UKERNEL_PATH");
+  const char *list = kdl_environment(KDL_VARIABLE_UKERNEL_PATH);
   while (kdl_ukernel_path_next(&list, path))
     KDL_TRY(print_ukernel_library(out, path));
   return KDL_OK;
@@ -174,16 +174,15 @@ static kdl_status print_ukernel_path(FILE *out) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* What decides which programs kdl-ld finds. PATH is not part of it: another PATH makes no other
- * key, and what was searched in it is in the notes. */
-static void print_tool_variables(FILE *out) {
-  static const char *const names[] = {"CUDA_HOME", "CUDA_PATH",      "CUDA_ROOT",
-                                      "KDL_LLD",   "KDL_LLVM_SPIRV", "KDL_PTXAS"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    const char *value = kdl_environment(names[i]);
+/* The rows of environment.def with the rule LINK_KEY, in their order; it says why others have
+ * not. */
+static void print_variables(FILE *out) {
+  for (kdl_variable which = 0; which < KDL_VARIABLE_COUNT; ++which) {
+    const char *value =
+        kdl_variable_rule_of(which) == KDL_VARIABLE_RULE_LINK_KEY ? kdl_environment(which) : NULL;
     if (!value)
       continue;
-    fprintf(out, "environment %s=", names[i]);
+    fprintf(out, "environment %s=", kdl_variable_name(which));
     kdl_identity_print_text(out, value);
     fputc('\n', out);
   }
@@ -219,7 +218,7 @@ static kdl_status print_key_lines(FILE *out, const kdl_link_task *task, const kd
   fprintf(out, "%s", task->constants ? task->constants : "");
   print_digest(out, "caller", kdl_digest_of(key->caller, key->caller_size));
   kdl_status status = print_microkernels(out, task, key, which);
-  print_tool_variables(out);
+  print_variables(out);
   fprintf(out, "libkdl " KDL_BUILD_ID "\nkdl-ld ");
   kdl_identity_print_program(out, key->linker);
   fputc('\n', out);

@@ -33,10 +33,10 @@ enum { default_seconds = 60, limit_seconds = 24 * 60 * 60 };
 /* Limits                                                                                       */
 
 kdl_status kdl_link_limits_read(kdl_link_limits *out_limits) {
-  const char *memory = kdl_environment("KDL_LD_MEMORY");
+  const char *memory = kdl_environment(KDL_VARIABLE_LD_MEMORY);
   uint32_t seconds = default_seconds;
   *out_limits = (kdl_link_limits){.memory = DEFAULT_MEMORY};
-  KDL_TRY(kdl_environment_seconds("KDL_LD_TIMEOUT", limit_seconds, &seconds));
+  KDL_TRY(kdl_environment_seconds(KDL_VARIABLE_LD_TIMEOUT, limit_seconds, &seconds));
   out_limits->milliseconds = (int64_t)seconds * 1000;
   if (memory && kdl_size_parse(memory, &out_limits->memory) != KDL_OK) {
     kdl_error_prefix("KDL_LD_MEMORY");
@@ -100,7 +100,7 @@ static kdl_status make_linker_files(const kdl_linker_call *call, int *files) {
 
 void kdl_linker_add_search_path(kdl_string_list *options) {
   char path[PATH_MAX];
-  const char *list = kdl_environment("KDL_UKERNEL_PATH");
+  const char *list = kdl_environment(KDL_VARIABLE_UKERNEL_PATH);
   while (kdl_ukernel_path_next(&list, path))
     kdl_string_list_append_format(options, "--ukernels=%s", path);
 }

@@ -149,7 +149,7 @@ bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]) {
 
 kdl_status kdl_ukernels_add_search_path(kdl_ukernels *ukernels) {
   char path[PATH_MAX];
-  const char *list = kdl_environment("KDL_UKERNEL_PATH");
+  const char *list = kdl_environment(KDL_VARIABLE_UKERNEL_PATH);
   while (kdl_ukernel_path_next(&list, path))
     KDL_TRY(kdl_ukernels_add_file(ukernels, path));
   return KDL_OK;

@@ -11,7 +11,7 @@ enum { default_repeats = 32, most_repeats = 1000000 };
 
 /* 0: off. A value that cannot be read counts as unset, and is logged. */
 static uint32_t read_repeats(void) {
-  const char *text = kdl_environment("KDL_SPECIALIZE");
+  const char *text = kdl_environment(KDL_VARIABLE_SPECIALIZE);
   static const char word[] = "auto,";
   if (!text || strcmp(text, "auto") == 0)
     return default_repeats;

@@ -259,15 +259,15 @@ static void report_trace_failure(kdl_status status) {
 
 /* `kdl trace` names the process that it started, which gets the file; others get another name. */
 static bool is_traced_process(void) {
-  const char *process = kdl_environment("KDL_TRACE_PROCESS");
+  const char *process = kdl_environment(KDL_VARIABLE_TRACE_PROCESS);
   return !process || strtol(process, NULL, 10) == getpid();
 }
 
 static __attribute__((constructor)) void trace_at_load(void) {
-  kdl_trace_settings settings = {.path = kdl_environment("KDL_TRACE"),
+  kdl_trace_settings settings = {.path = kdl_environment(KDL_VARIABLE_TRACE),
                                  .bytes = KDL_TRACE_DEFAULT_BYTES};
-  const char *size = kdl_environment("KDL_TRACE_SIZE");
-  const char *gpu = kdl_environment("KDL_TRACE_GPU");
+  const char *size = kdl_environment(KDL_VARIABLE_TRACE_SIZE);
+  const char *gpu = kdl_environment(KDL_VARIABLE_TRACE_GPU);
   if (!settings.path)
     return;
   kdl_status status = KDL_OK;

@@ -167,7 +167,7 @@ static void allow_listed(ld_landlock *landlock, const char *list) {
 /* The files that a sanitizer reads when the program ends. */
 static void allow_sanitizer(ld_landlock *landlock) {
   static const char key[] = "suppressions=";
-  const char *options = getenv("LSAN_OPTIONS");
+  const char *options = kdl_environment(KDL_VARIABLE_LSAN_OPTIONS);
   const char *found = options ? strstr(options, key) : NULL;
   char path[PATH_MAX];
   ld_landlock_allow(landlock, "/proc/self", LD_LANDLOCK_READ);
@@ -197,7 +197,7 @@ static void allow_system(ld_landlock *landlock) {
     ld_landlock_allow(landlock, folders[i], LD_LANDLOCK_RUN);
   ld_landlock_allow(landlock, "/dev/null", LD_LANDLOCK_WRITE);
   ld_landlock_allow(landlock, "/dev/null", LD_LANDLOCK_READ);
-  allow_listed(landlock, getenv("LD_LIBRARY_PATH"));
+  allow_listed(landlock, kdl_environment(KDL_VARIABLE_LD_LIBRARY_PATH));
 #ifdef LD_SANITIZED
   allow_sanitizer(landlock);
 #endif
@@ -232,7 +232,7 @@ static bool restrict_files(const ld_request *request, const char *builtin, const
 /* Everything                                                                                   */
 
 static kdl_status read_setting(bool *out_off, bool *out_required) {
-  const char *word = kdl_environment("KDL_LD_CONFINE");
+  const char *word = kdl_environment(KDL_VARIABLE_LD_CONFINE);
   *out_off = word && strcmp(word, "off") == 0;
   *out_required = word && strcmp(word, "require") == 0;
   if (!word || *out_off || *out_required || strcmp(word, "on") == 0)

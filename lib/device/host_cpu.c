@@ -325,12 +325,12 @@ kdl_status kdl_cpu_describe(kdl_device_spec *spec) {
   if (!describe_native(spec))
     return kdl_fail(KDL_UNSUPPORTED, "images for this CPU's architecture are not supported");
   describe_machine(spec);
-  const char *setting = kdl_environment("KDL_CPU");
+  const char *setting = kdl_environment(KDL_VARIABLE_CPU);
   return setting ? kdl_cpu_lower(setting, spec) : KDL_OK;
 }
 
 kdl_status kdl_cpu_check_setting(void) {
   kdl_device_spec spec = {.backend = KDL_BACKEND_HOST};
-  kdl_status status = kdl_environment("KDL_CPU") ? kdl_cpu_describe(&spec) : KDL_OK;
+  kdl_status status = kdl_environment(KDL_VARIABLE_CPU) ? kdl_cpu_describe(&spec) : KDL_OK;
   return status == KDL_UNSUPPORTED ? KDL_OK : status;
 }

@@ -135,7 +135,7 @@ static kdl_status search_device(kdl_library *lib, const char *kernel, const kdl_
 kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                           kdl_device **out_device) {
   KDL_NOT_CANCELLED;
-  const char *wanted = kdl_environment("KDL_DEVICE");
+  const char *wanted = kdl_environment(KDL_VARIABLE_DEVICE);
   kdl_status status = KDL_GIVEN(lib, out_device);
   if (status != KDL_OK)
     return status;
@@ -195,7 +195,7 @@ kdl_status kdl_device_for_rank(kdl_library *lib, const char *kernel, const kdl_s
   if (status != KDL_OK)
     return status;
   *out_device = best;
-  if (kdl_environment("KDL_DEVICE"))
+  if (kdl_environment(KDL_VARIABLE_DEVICE))
     return KDL_OK;
   kdl_local_process self =
       rank < 0 ? kdl_local_process_get() : (kdl_local_process){(uint32_t)rank, (uint32_t)count};

@@ -34,7 +34,7 @@ static kdl_status preload(const char *path) {
 static void preload_all(void) {
   preload_count = 0;
   char path[PATH_MAX];
-  const char *list = kdl_environment("KDL_PRELOAD");
+  const char *list = kdl_environment(KDL_VARIABLE_PRELOAD);
   kdl_string rest = kdl_text_of(list ? list : "");
   while (preload_status == KDL_OK && rest.length) {
     preload_status = kdl_path_next(&rest, path);

@@ -113,7 +113,7 @@ kdl_status kdl_search(const char *name, const void *caller, char **out_path) {
   char caller_folder[PATH_MAX] = "";
   if (!is_privileged)
     kdl_loaded_object_folder(caller, caller_folder, sizeof caller_folder);
-  if (search_folder_list(&state, kdl_environment("KDL_LIBRARY_PATH")) ||
+  if (search_folder_list(&state, kdl_environment(KDL_VARIABLE_LIBRARY_PATH)) ||
       search_one_folder(&state, caller_folder, strlen(caller_folder)) ||
       search_system_folders(&state, is_privileged)) {
     *out_path = state.found;

@@ -35,7 +35,8 @@ static const struct {
   size_t offset;
   const char *name;
 } required[] = {
-#define REQUIRED(member) {offsetof(kdl_backend_table, member), #member}
+#define REQUIRED(member)                                                                           \
+  { offsetof(kdl_backend_table, member), #member }
     REQUIRED(device_open),   REQUIRED(module_load),   REQUIRED(module_unload),
     REQUIRED(kernel_find),   REQUIRED(global_find),   REQUIRED(queue_create),
     REQUIRED(queue_adopt),   REQUIRED(queue_destroy), REQUIRED(queue_sync),
@@ -119,7 +120,7 @@ static void load_plugins(const char *list) {
 /* After a fork in between, the child starts again. */
 static void load_backend_tables(void) {
   table_count = 0;
-  const char *list = kdl_environment("KDL_BACKEND_PATH");
+  const char *list = kdl_environment(KDL_VARIABLE_BACKEND_PATH);
   if (list)
     load_plugins(list);
   plugin_count = table_count;

@@ -7,6 +7,7 @@
 #include "support/base/error.h"
 #include "support/system/loader.h"
 #include "support/system/tool_search.h"
+#include "support/system/variables.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,13 +18,14 @@
 /* Read before any driver is queried: some drivers set variables, also on other threads. */
 static void read_limit_variables(const kdl_built_in *backend, kdl_driver_report *report) {
   kdl_out out = {report->limits, sizeof report->limits, 0};
-  for (size_t i = 0; backend->variables && backend->variables[i]; ++i) {
-    const char *value = getenv(backend->variables[i]);
+  for (size_t i = 0; i < backend->variable_count; ++i) {
+    const char *value = kdl_environment_or_empty(backend->variables[i]);
     char text[64];
     if (!value)
       continue;
     kdl_spec_set_text(text, sizeof text, value, strlen(value));
-    kdl_out_format(&out, "%s%s=%s", out.used ? " " : "", backend->variables[i], text);
+    kdl_out_format(&out, "%s%s=%s", out.used ? " " : "", kdl_variable_name(backend->variables[i]),
+                   text);
   }
 }
 

@@ -124,7 +124,7 @@ kdl_trust_policy kdl_trust_effective_policy(kdl_trust_policy of_system, kdl_trus
 }
 
 static void read_user_policy(void) {
-  const char *text = getenv("KDL_TRUST");
+  const char *text = kdl_environment(KDL_VARIABLE_TRUST);
   kdl_trust_policy policy = KDL_TRUST_OFF;
   if (!text || !*text)
     return;
@@ -194,7 +194,7 @@ static int open_settings_folder(void) {
 static void read_settings(void) {
   KDL_NOT_CANCELLED;
   char text[KDL_TRUST_LIMIT_FILE];
-  const char *base_folder = kdl_environment("KDL_TRUST_DIR");
+  const char *base_folder = kdl_environment(KDL_VARIABLE_TRUST_DIR);
   const int length = PATH_MAX - 16;
   base_folder = base_folder ? base_folder : "/etc/kdl";
   snprintf(settings.folder, sizeof settings.folder, "%.*s", length, base_folder);

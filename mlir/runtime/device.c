@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "runtime.h"
+#include "support/system/variables.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -122,11 +123,9 @@ static kdl_status find_numbered_device(int32_t number, kdl_device **device) {
 
 static kdl_status open_process_device(kdl_mlir_device *out_device) {
   kdl_mlir_device made = {.is_host = false};
-  const char *wanted = secure_getenv("KDL_DEVICE");
-  bool is_named = wanted && *wanted;
-  kdl_status status =
-      is_named ? kdl_device_find(wanted, &made.device) : choose_device(&made.device);
-  if (status == KDL_OK && !is_named && default_number >= 0)
+  const char *wanted = kdl_environment(KDL_VARIABLE_DEVICE);
+  kdl_status status = wanted ? kdl_device_find(wanted, &made.device) : choose_device(&made.device);
+  if (status == KDL_OK && !wanted && default_number >= 0)
     status = find_numbered_device(default_number, &made.device);
   if (status == KDL_OK)
     status = kdl_queue_create(made.device, NULL, &made.queue);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "runtime.h"
+#include "support/system/variables.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -42,7 +43,7 @@ void kdl_mlir_report_error(const char *what) {
     return;
   }
   fprintf(stderr, "kdl_mlir: %s\n", message);
-  const char *request = secure_getenv("KDL_MLIR_ERRORS");
+  const char *request = kdl_environment(KDL_VARIABLE_MLIR_ERRORS);
   if (request && strcmp(request, "report") == 0)
     return;
   if (!request || strcmp(request, "exit") != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The libraries of the program, and how their kernels are bound. */
 #include "host_streams.h"
+#include "support/system/variables.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -78,8 +79,8 @@ kdl_status kdl_mlir_module_open(kdl_mlir_module *module) {
 void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_select) {
   out_select->opts = (kdl_select_opts){.size = sizeof out_select->opts,
                                        .policy = (kdl_policy)module->declared.policy,
-                                       .variant_tag = secure_getenv("KDL_VARIANT_TAG")};
-  out_select->overrides = secure_getenv("KDL_POLICY") ? NULL : &out_select->opts;
+                                       .variant_tag = kdl_environment(KDL_VARIABLE_VARIANT_TAG)};
+  out_select->overrides = kdl_environment(KDL_VARIABLE_POLICY) ? NULL : &out_select->opts;
 }
 
 static kdl_mlir_cached_kernel *find_cached_kernel(kdl_mlir_module *module, const char *name) {

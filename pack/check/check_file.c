@@ -6,6 +6,7 @@
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
+#include "support/system/variables.h"
 #include "tools/common/guard.h"
 #include "tools/common/progress.h"
 
@@ -145,7 +146,7 @@ const char *check_fd_path(const check_file *file, char room[CHECK_FD_PATH_SIZE])
 }
 
 int check_create_temp_file(void) {
-  const char *folder = getenv("TMPDIR");
+  const char *folder = kdl_environment(KDL_VARIABLE_TMPDIR);
   int fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }

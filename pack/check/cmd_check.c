@@ -18,7 +18,7 @@
 static kdl_status parse_check_devices(const cli_args *args, cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
     return cli_devices_given(args, "device", '\0', out_devices);
-  const char *set = kdl_environment("KDL_DEVICE");
+  const char *set = kdl_environment(KDL_VARIABLE_DEVICE);
   if (set)
     return cli_devices_parse(set, out_devices);
   cli_devices_native(out_devices);

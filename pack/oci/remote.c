@@ -30,7 +30,7 @@
 /* Running it                                                                                   */
 
 static kdl_status read_blob_limit(uint64_t *out_limit) {
-  const char *text = kdl_environment("KDL_REGISTRY_LIMIT");
+  const char *text = kdl_environment(KDL_VARIABLE_REGISTRY_LIMIT);
   *out_limit = DEFAULT_LIMIT;
   if (!text || kdl_size_parse(text, out_limit) == KDL_OK)
     return KDL_OK;

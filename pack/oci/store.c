@@ -5,6 +5,7 @@
 #include "support/base/error.h"
 #include "support/system/cache_folder.h"
 #include "support/system/cache_settings.h"
+#include "support/system/variables.h"
 #include "tools/common/temp_folder.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static kdl_status fail_store_step(const char *path, const char *step) {
 /* Private folders                                                                              */
 
 static const char *temporary_folder(void) {
-  const char *place = secure_getenv("TMPDIR");
+  const char *place = kdl_environment(KDL_VARIABLE_TMPDIR);
   return place && *place ? place : "/tmp";
 }
 

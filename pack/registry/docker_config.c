@@ -3,6 +3,7 @@
 
 #include "support/base/error.h"
 #include "support/json/reader.h"
+#include "support/system/variables.h"
 #include "tools/common/input.h"
 
 #include <stdio.h>
@@ -79,7 +80,8 @@ static kdl_status read_config_key(kdl_json *json, const char *key, void *user) {
 }
 
 kdl_status credentials_read(const char *host, credentials *out_credentials) {
-  const char *folder = getenv("DOCKER_CONFIG"), *home = getenv("HOME");
+  const char *folder = kdl_environment(KDL_VARIABLE_DOCKER_CONFIG),
+             *home = kdl_environment(KDL_VARIABLE_HOME);
   cli_bytes bytes;
   kdl_json json;
   *out_credentials = (credentials){.has_helper = false};

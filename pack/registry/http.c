@@ -62,8 +62,8 @@ static int64_t http_now_ms(void) {
 
 kdl_status http_open(const char *schemes, http **out_http) {
   uint32_t seconds = default_seconds, deadline = default_deadline;
-  KDL_TRY(kdl_environment_seconds("KDL_REGISTRY_TIMEOUT", limit_seconds, &seconds));
-  KDL_TRY(kdl_environment_seconds("KDL_REGISTRY_DEADLINE", limit_deadline, &deadline));
+  KDL_TRY(kdl_environment_seconds(KDL_VARIABLE_REGISTRY_TIMEOUT, limit_seconds, &seconds));
+  KDL_TRY(kdl_environment_seconds(KDL_VARIABLE_REGISTRY_DEADLINE, limit_deadline, &deadline));
   http *client = xcalloc(1, sizeof *client);
   *client = (http){.schemes = schemes,
                    .seconds = (long)seconds,
@@ -278,7 +278,7 @@ static void set_limits(const http *client, const char *url, const http_request *
   CURL *curl = client->curl;
   char host[HTTP_LIMIT_URL];
   bool is_plain;
-  const char *authorities = getenv("SSL_CERT_FILE");
+  const char *authorities = kdl_environment(KDL_VARIABLE_SSL_CERT_FILE);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, client->seconds);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)slowest);

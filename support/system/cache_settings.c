@@ -53,7 +53,7 @@ static kdl_status parse_cache_item(kdl_string item, kdl_cache_mode *out_mode,
 }
 
 static kdl_status parse_cache_variable(kdl_cache_mode *out_mode, kdl_cache_tiers *out_tiers) {
-  const char *list = kdl_environment("KDL_CACHE");
+  const char *list = kdl_environment(KDL_VARIABLE_CACHE);
   kdl_status status = KDL_OK;
   *out_mode = KDL_CACHE_ON;
   while (status == KDL_OK && list) {
@@ -72,12 +72,12 @@ static bool join_absolute_path(const char *root, const char *below, char *out_di
 }
 
 static kdl_status find_cache_dir(char *out_dir) {
-  const char *own = kdl_environment("KDL_CACHE_DIR");
+  const char *own = kdl_environment(KDL_VARIABLE_CACHE_DIR);
   if (own && !join_absolute_path(own, "", out_dir))
     return kdl_fail(KDL_BAD_CALL, "KDL_CACHE_DIR: found \"%.200s\", expected an absolute path",
                     own);
-  if (own || join_absolute_path(secure_getenv("XDG_CACHE_HOME"), "/kdl", out_dir) ||
-      join_absolute_path(secure_getenv("HOME"), "/.cache/kdl", out_dir))
+  if (own || join_absolute_path(kdl_environment(KDL_VARIABLE_XDG_CACHE_HOME), "/kdl", out_dir) ||
+      join_absolute_path(kdl_environment(KDL_VARIABLE_HOME), "/.cache/kdl", out_dir))
     return KDL_OK;
   return kdl_fail(KDL_NO_MATCH,
                   "found none of KDL_CACHE_DIR, XDG_CACHE_HOME and HOME, expected one to say where "
@@ -85,7 +85,7 @@ static kdl_status find_cache_dir(char *out_dir) {
 }
 
 static kdl_status read_cache_limit(uint64_t *out_limit) {
-  const char *size = kdl_environment("KDL_CACHE_SIZE");
+  const char *size = kdl_environment(KDL_VARIABLE_CACHE_SIZE);
   *out_limit = KDL_CACHE_DEFAULT_LIMIT;
   kdl_status status = size ? kdl_size_parse(size, out_limit) : KDL_OK;
   if (status != KDL_OK)

@@ -41,21 +41,16 @@ bool kdl_is_privileged(void) {
   return getauxval(AT_SECURE) != 0;
 }
 
-const char *kdl_environment(const char *name) {
-  const char *value = secure_getenv(name);
-  return value && *value ? value : NULL;
-}
-
-kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *seconds) {
-  const char *text = kdl_environment(name);
+kdl_status kdl_environment_seconds(kdl_variable which, uint32_t limit, uint32_t *seconds) {
+  const char *text = kdl_environment(which);
   uint32_t number;
   size_t at = 0;
   if (!text)
     return KDL_OK;
   if (!kdl_text_parse_number(kdl_text_of(text), &at, &number) || text[at] || !number ||
       number > limit)
-    return kdl_fail(KDL_BAD_CALL, "%s: found \"%s\", expected seconds, 1 to %" PRIu32, name, text,
-                    limit);
+    return kdl_fail(KDL_BAD_CALL, "%s: found \"%s\", expected seconds, 1 to %" PRIu32,
+                    kdl_variable_name(which), text, limit);
   *seconds = number;
   return KDL_OK;
 }
@@ -79,11 +74,11 @@ static const char *cached_values[KDL_CACHED_VARIABLE_COUNT];
 
 /* Static copies, since a program may change its environment. Longer values are truncated. */
 static void read_cached_variables(void) {
-  static const char *const names[] = {[KDL_CACHED_VARIABLE_POLICY] = "KDL_POLICY",
-                                      [KDL_CACHED_VARIABLE_VARIANT_TAG] = "KDL_VARIANT_TAG",
-                                      [KDL_CACHED_VARIABLE_CHECK] = "KDL_CHECK"};
+  static const kdl_variable read[] = {[KDL_CACHED_VARIABLE_POLICY] = KDL_VARIABLE_POLICY,
+                                      [KDL_CACHED_VARIABLE_VARIANT_TAG] = KDL_VARIABLE_VARIANT_TAG,
+                                      [KDL_CACHED_VARIABLE_CHECK] = KDL_VARIABLE_CHECK};
   for (int i = 0; i < KDL_CACHED_VARIABLE_COUNT; ++i) {
-    const char *value = kdl_environment(names[i]);
+    const char *value = kdl_environment(read[i]);
     if (value)
       snprintf(cached_text[i], max_cached_length, "%s", value);
     cached_values[i] = value ? cached_text[i] : NULL;
@@ -136,7 +131,7 @@ static void report_unknown_topics(const char *list) {
 }
 
 static void read_debug_from(const char *list) {
-  const char *path = kdl_environment("KDL_DEBUG_OUTPUT");
+  const char *path = kdl_environment(KDL_VARIABLE_DEBUG_OUTPUT);
   if (path) {
     int fd = -1;
     FILE *file =
@@ -152,7 +147,7 @@ static void read_debug_from(const char *list) {
 
 static void read_debug(void) {
   KDL_NOT_CANCELLED;
-  const char *list = kdl_environment("KDL_DEBUG");
+  const char *list = kdl_environment(KDL_VARIABLE_DEBUG);
   debug_file = stderr;
   if (list)
     read_debug_from(list);

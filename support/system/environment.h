@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* KDL_ variables, and the topics of KDL_DEBUG. In programs that run with more rights than their
- * user (AT_SECURE) every variable counts as unset. */
+/* Values of variables, and the topics of KDL_DEBUG. */
 #ifndef KDL_SYSTEM_ENVIRONMENT_H
 #define KDL_SYSTEM_ENVIRONMENT_H
+
+#include "support/system/variables.h"
 
 #include <kdl/kdl.h>
 
@@ -13,11 +14,8 @@
 /* Whether this program runs with more rights than its user (AT_SECURE). */
 bool kdl_is_privileged(void);
 
-/* NULL where unset, empty, or not to be trusted. */
-const char *kdl_environment(const char *name);
-
 /* Reads a variable with seconds, 1 to `limit`. *seconds is unchanged where it is unset. */
-kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *seconds);
+kdl_status kdl_environment_seconds(kdl_variable which, uint32_t limit, uint32_t *seconds);
 
 /* The next path of a colon-separated list, which is advanced; "" for an empty part. KDL_IO where it
  * is longer than PATH_MAX. */

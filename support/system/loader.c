@@ -134,7 +134,7 @@ static void init_library_folder(void) {
 }
 
 bool kdl_linker_path(char out_path[PATH_MAX]) {
-  const char *given = kdl_environment("KDL_LD");
+  const char *given = kdl_environment(KDL_VARIABLE_LD);
   if (kdl_is_privileged())
     return false;
   if (given)

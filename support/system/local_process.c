@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support/system/local_process.h"
 
+#include "support/system/variables.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
 /* The variables of each launcher: the rank and the number of processes on this machine. MPI comes
  * before batch systems, since MPI may run in one. */
 static const struct {
-  const char *rank;
-  const char *count;
+  kdl_variable rank, count;
 } launchers[] = {
-    {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI, PRRTE */
-    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},                       /* MPICH's Hydra, Intel MPI */
-    {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},   /* MVAPICH */
-    {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},                     /* HPE Cray */
-    {"FLUX_TASK_LOCAL_ID", "FLUX_JOB_LOCAL_SIZE"},
-    {"SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"},
+    {KDL_VARIABLE_OMPI_COMM_WORLD_LOCAL_RANK,
+     KDL_VARIABLE_OMPI_COMM_WORLD_LOCAL_SIZE},                    /* Open MPI, PRRTE */
+    {KDL_VARIABLE_MPI_LOCALRANKID, KDL_VARIABLE_MPI_LOCALNRANKS}, /* MPICH's Hydra, Intel MPI */
+    {KDL_VARIABLE_MV2_COMM_WORLD_LOCAL_RANK, KDL_VARIABLE_MV2_COMM_WORLD_LOCAL_SIZE}, /* MVAPICH */
+    {KDL_VARIABLE_PALS_LOCAL_RANKID, KDL_VARIABLE_PALS_LOCAL_SIZE},                   /* HPE Cray */
+    {KDL_VARIABLE_FLUX_TASK_LOCAL_ID, KDL_VARIABLE_FLUX_JOB_LOCAL_SIZE},
+    {KDL_VARIABLE_SLURM_LOCALID, KDL_VARIABLE_SLURM_NTASKS_PER_NODE},
 };
 
 /* An unsigned number and nothing after it. */
-static bool read_rank_variable(const char *name, uint32_t *out_number) {
-  const char *text = secure_getenv(name);
+static bool read_rank_variable(kdl_variable which, uint32_t *out_number) {
+  const char *text = kdl_environment(which);
   char *end;
   if (!text || text[0] < '0' || text[0] > '9')
     return false;

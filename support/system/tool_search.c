@@ -13,14 +13,9 @@ enum { oldest_version = 14 };
 
 const kdl_tool_search kdl_tool_llvm_spirv = {.name = "llvm-spirv",
                                              .package = "llvm-spirv-15 or later",
-                                             .variable = "KDL_LLVM_SPIRV",
+                                             .variable = KDL_VARIABLE_LLVM_SPIRV,
                                              .newest = 24,
                                              .places = {"llvm-spirv", "/usr/bin/llvm-spirv-*"}};
-
-const char *kdl_tool_setting(const char *name) {
-  const char *value = secure_getenv(name);
-  return value && *value ? value : NULL;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Trying a path                                                                                */
@@ -55,7 +50,7 @@ static bool try_on_path(const tool_finder *finder, const char *name) {
   char below[NAME_MAX + 2];
   if (snprintf(below, sizeof below, "/%s", name) >= (int)sizeof below)
     return false;
-  for (const char *at = kdl_tool_setting("PATH"); at && *at;) {
+  for (const char *at = kdl_environment(KDL_VARIABLE_PATH); at && *at;) {
     size_t length = strcspn(at, ":");
     if (length && try_path(finder, (kdl_string){at, length}, below))
       return true;
@@ -69,10 +64,9 @@ static bool try_on_path(const tool_finder *finder, const char *name) {
 
 /* "$CUDA_HOME/bin/ptxas" */
 static bool try_variable(const tool_finder *finder, const char *place) {
-  char name[64];
   const char *rest = strchr(place, '/');
-  snprintf(name, sizeof name, "%.*s", (int)(rest - place - 1), place + 1);
-  const char *folder = kdl_tool_setting(name);
+  kdl_variable variable = kdl_variable_find(place + 1, (size_t)(rest - place - 1));
+  const char *folder = variable < KDL_VARIABLE_COUNT ? kdl_environment(variable) : NULL;
   return folder && try_path(finder, kdl_text_of(folder), rest);
 }
 
@@ -135,7 +129,7 @@ static bool try_given(const tool_finder *finder, const char *value) {
 bool kdl_tool_find_watched(const kdl_tool_search *tool, const kdl_tool_watch *watch,
                            char out_path[PATH_MAX]) {
   tool_finder finder = {tool, watch, out_path};
-  const char *value = kdl_tool_setting(tool->variable);
+  const char *value = kdl_environment(tool->variable);
   if (value)
     return try_given(&finder, value);
   for (const char *const *place = tool->places; *place; ++place) {
@@ -184,8 +178,8 @@ static void format_places(const kdl_tool_search *tool, kdl_out *out) {
 
 const char *kdl_tool_format_missing(const kdl_tool_search *tool, char *text, size_t size) {
   kdl_out out = {text, size, 0};
-  const char *value = kdl_tool_setting(tool->variable);
-  kdl_out_format(&out, "found no %s in %s", tool->name, tool->variable);
+  const char *value = kdl_environment(tool->variable);
+  kdl_out_format(&out, "found no %s in %s", tool->name, kdl_variable_name(tool->variable));
   if (value) {
     kdl_out_format(&out, "=%s", value);
     return text;

@@ -12,6 +12,8 @@
 #ifndef KDL_SYSTEM_TOOL_SEARCH_H
 #define KDL_SYSTEM_TOOL_SEARCH_H
 
+#include "support/system/variables.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +23,7 @@ enum { KDL_TOOL_MAX_PLACES = 9 };
 typedef struct kdl_tool_search {
   const char *name;     /* in messages */
   const char *package;  /* Debian's */
-  const char *variable; /* a path, a program's name on PATH, or "none", as if it were absent */
+  kdl_variable variable; /* a path, a program's name on PATH, or "none", as if it were absent */
   bool is_file;         /* a file to read, which the variable may name by its folder */
   int newest;           /* the first version that "*" in a place stands for; the last is 14 */
   const struct kdl_tool_search *neighbour; /* "../" in a place begins at the folder of this tool */
@@ -44,10 +46,6 @@ typedef struct kdl_tool_watch {
 bool kdl_tool_find(const kdl_tool_search *tool, char out_path[PATH_MAX]);
 bool kdl_tool_find_watched(const kdl_tool_search *tool, const kdl_tool_watch *watch,
                            char out_path[PATH_MAX]);
-
-/* A variable that places name; NULL where unset or empty, and in programs that run with more rights
- * than their user. */
-const char *kdl_tool_setting(const char *name);
 
 /* A program: `name` if it contains '/', else the first on PATH. Empty parts of PATH are skipped. */
 bool kdl_program_find(const char *name, char out_path[PATH_MAX]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/progress.h"
 
+#include "support/system/variables.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -94,7 +96,7 @@ static void *beat(void *unused) {
 }
 
 void cli_progress_begin(const char *what, int fd) {
-  const char *terminal = getenv("TERM");
+  const char *terminal = kdl_environment(KDL_VARIABLE_TERM);
   if (!isatty(fd) || !terminal || strcmp(terminal, "dumb") == 0)
     return;
   pthread_mutex_lock(&lock);

@@ -3,6 +3,7 @@
 
 #include "support/base/error.h"
 #include "support/base/text.h"
+#include "support/system/variables.h"
 #include "tools/common/guard.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
@@ -61,8 +62,8 @@ kdl_status cli_colour_set(const char *when) {
 bool cli_stream_has_colour(FILE *stream) {
   if (colours_when != COLOUR_AUTO)
     return colours_when == COLOUR_ALWAYS;
-  const char *no_color = getenv("NO_COLOR");
-  const char *term = getenv("TERM");
+  const char *no_color = kdl_environment(KDL_VARIABLE_NO_COLOR);
+  const char *term = kdl_environment(KDL_VARIABLE_TERM);
   return isatty(fileno(stream)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 

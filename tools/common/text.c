@@ -3,6 +3,7 @@
 
 #include "support/base/error.h"
 #include "support/base/text.h"
+#include "support/system/variables.h"
 #include "tools/common/memory.h"
 #include "tools/common/report.h"
 
@@ -238,7 +239,7 @@ void cli_table_add_line(cli_table *table, const char *label, kdl_string text) {
 size_t cli_terminal_width(void) {
   if (!isatty(STDOUT_FILENO))
     return 0;
-  const char *columns = getenv("COLUMNS");
+  const char *columns = kdl_environment(KDL_VARIABLE_COLUMNS);
   long asked = columns ? strtol(columns, NULL, 10) : 0;
   if (asked > 0 && asked < 10000)
     return (size_t)asked;
@@ -274,7 +275,7 @@ size_t cli_table_width(const cli_table *table) {
 /* Shrinks the columns of one rank until the table fits. */
 static void shrink_rank(const cli_table *table, size_t *widths, int rank, bool keeps, size_t limit,
                         size_t *total) {
-  for (size_t i = 0; i < table->column_count && *total > limit; ++i) {
+  for (size_t i = 0; i<table->column_count && * total> limit; ++i) {
     const cli_column *column = &table->columns[i];
     size_t title = strlen(column->title);
     size_t least = title > narrowest ? title : narrowest;

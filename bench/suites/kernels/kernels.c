@@ -125,7 +125,7 @@ static kdl_status drop_member(group *g, member *m) {
 
 /* Where Intel's runtime is, if not among those of the system. */
 static bool find_intel(const kernels_request *request, char folder[PATH_MAX]) {
-  const char *set = kdl_environment("KDL_BENCH_INTEL_OPENCL");
+  const char *set = kdl_environment(KDL_VARIABLE_BENCH_INTEL_OPENCL);
   char list[PATH_MAX];
   if (set)
     snprintf(folder, PATH_MAX, "%s", set);
@@ -147,7 +147,7 @@ static kdl_status start_process(group *g, const char *peers, uint32_t threads) {
   for (size_t i = 0; i < sizeof limits / sizeof *limits && !request->on_gpu; ++i)
     snprintf(words[used++], sizeof *words, "%s=%s", limits[i], count);
   if (strcmp(peers, "intel") == 0 && find_intel(request, folder)) {
-    const char *path = kdl_environment("LD_LIBRARY_PATH");
+    const char *path = kdl_environment(KDL_VARIABLE_LD_LIBRARY_PATH);
     snprintf(words[used++], sizeof *words, "OCL_ICD_VENDORS=%s/vendors", folder);
     snprintf(words[used++], sizeof *words, "LD_LIBRARY_PATH=%s%s%.1024s", folder, path ? ":" : "",
              path ? path : "");

@@ -79,7 +79,7 @@ void kernels_product_free(kernels_product *product) {
 }
 
 kdl_status kernels_product_exec_torch(const char *folder, const char *threads, int channel) {
-  const char *python = kdl_environment("KDL_BENCH_PYTHON");
+  const char *python = kdl_environment(KDL_VARIABLE_BENCH_PYTHON);
   char script[PATH_MAX], fd[16], kernels[KERNELS_ARGUMENTS][32];
   char *arguments[KERNELS_ARGUMENTS + 5] = {(char *)(python ? python : "python3"), script, fd,
                                             (char *)threads};

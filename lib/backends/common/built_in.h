@@ -5,15 +5,16 @@
 #define KDL_BACKENDS_COMMON_BUILT_IN_H
 
 #include "lib/backends/common/driver.h"
+#include "support/system/variables.h"
 
 #include <kdl/backend.h>
 
 typedef struct kdl_built_in {
   const kdl_backend_table *table;
   kdl_driver *driver; /* NULL for a backend without a driver */
-  /* The vendor's variables that limit, reorder or partition the devices of a process; ends with
-   * NULL. */
-  const char *const *variables;
+  /* The vendor's variables that limit, reorder or partition the devices of a process. */
+  const kdl_variable *variables;
+  size_t variable_count;
   /* The driver changes the environment, which other drivers read while they start: it is opened and
    * queried after them. */
   bool enumerate_last;

@@ -5,6 +5,7 @@
 #include "support/system/environment.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 
 static kdl_status fail_for_backend(kdl_status status, int64_t code, const char *format, ...) {
   va_list args;
@@ -21,10 +22,16 @@ static void log_for_backend(const char *format, ...) {
   va_end(args);
 }
 
+/* By a name: a plug-in has variables of its own, without a row in environment.def. */
+static const char *environment_for_backend(const char *name) {
+  const char *value = secure_getenv(name);
+  return value && *value ? value : NULL;
+}
+
 const kdl_backend_services kdl_core_services = {
     .size = sizeof kdl_core_services,
     .abi = KDL_BACKEND_ABI,
     .fail = fail_for_backend,
     .log = log_for_backend,
-    .environment = kdl_environment,
+    .environment = environment_for_backend,
 };

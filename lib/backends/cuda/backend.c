@@ -14,9 +14,13 @@ static const kdl_backend_table cuda_table = {
 #include "lib/backends/common/functions.def"
 };
 
+static const kdl_variable limits[] = {KDL_VARIABLE_CUDA_VISIBLE_DEVICES,
+                                      KDL_VARIABLE_CUDA_DEVICE_ORDER};
+
 const kdl_built_in kdl_built_in_cuda = {
     .table = &cuda_table,
     .driver = &kdl_cuda_driver,
-    .variables = (const char *const[]){"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", NULL},
+    .variables = limits,
+    .variable_count = sizeof limits / sizeof *limits,
     .list = kdl_cuda_list,
 };

@@ -2,6 +2,7 @@
 #include "lib/backends/cuda/driver.h"
 
 #include "lib/backends/common/start_driver.h"
+#include "support/system/variables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +79,7 @@ static bool cuda_uses_libraries;
 static bool cuda_has_one_device;
 
 static bool cuda_wants_libraries(void) {
-  const char *modules = kdl_core_services.environment("KDL_CUDA_MODULES");
+  const char *modules = kdl_environment(KDL_VARIABLE_CUDA_MODULES);
   bool wanted = modules ? strcmp(modules, "1") != 0 : !cuda_has_one_device;
   return wanted && kdl_cuda.library_load && kdl_cuda.library_unload && kdl_cuda.library_kernel &&
          kdl_cuda.library_global && kdl_cuda.kernel_function && kdl_cuda.kernel_attribute &&

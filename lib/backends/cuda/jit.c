@@ -2,6 +2,7 @@
 /* The driver's PTX compiler: its options from the environment, and its messages. */
 #include "lib/backends/common/driver_text.h"
 #include "lib/backends/cuda/objects.h"
+#include "support/system/variables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +10,15 @@
 enum { log_size = 8192, log_options = 4 };
 
 static const struct {
-  const char *variable;
+  kdl_variable variable;
   int option;
   long least, most;
 } settings[] = {
-    {"KDL_CUDA_JIT_MAX_REGISTERS", KDL_CUDA_JIT_MAX_REGISTERS, 1, 255},
-    {"KDL_CUDA_JIT_OPTIMIZATION_LEVEL", KDL_CUDA_JIT_OPTIMIZATION_LEVEL, 0, 4},
-    {"KDL_CUDA_JIT_DEBUG_INFO", KDL_CUDA_JIT_GENERATE_DEBUG_INFO, 0, 1},
-    {"KDL_CUDA_JIT_LINE_INFO", KDL_CUDA_JIT_GENERATE_LINE_INFO, 0, 1},
-    {"KDL_CUDA_JIT_VERBOSE", KDL_CUDA_JIT_LOG_VERBOSE, 0, 1},
+    {KDL_VARIABLE_CUDA_JIT_MAX_REGISTERS, KDL_CUDA_JIT_MAX_REGISTERS, 1, 255},
+    {KDL_VARIABLE_CUDA_JIT_OPTIMIZATION_LEVEL, KDL_CUDA_JIT_OPTIMIZATION_LEVEL, 0, 4},
+    {KDL_VARIABLE_CUDA_JIT_DEBUG_INFO, KDL_CUDA_JIT_GENERATE_DEBUG_INFO, 0, 1},
+    {KDL_VARIABLE_CUDA_JIT_LINE_INFO, KDL_CUDA_JIT_GENERATE_LINE_INFO, 0, 1},
+    {KDL_VARIABLE_CUDA_JIT_VERBOSE, KDL_CUDA_JIT_LOG_VERBOSE, 0, 1},
 };
 enum { setting_count = sizeof settings / sizeof *settings };
 
@@ -36,15 +37,15 @@ static void cuda_jit_add_option(kdl_cuda_jit *jit, int option, void *value) {
 }
 
 static kdl_status cuda_jit_add_setting(kdl_cuda_jit *jit, size_t index) {
-  const char *text = kdl_core_services.environment(settings[index].variable);
+  const char *text = kdl_environment(settings[index].variable);
   if (!text)
     return KDL_OK;
   char *end;
   long value = strtol(text, &end, 10);
   if (*end || value < settings[index].least || value > settings[index].most)
     return kdl_core_services.fail(KDL_BAD_CALL, 0, "%s: found \"%s\", expected %ld to %ld",
-                                  settings[index].variable, text, settings[index].least,
-                                  settings[index].most);
+                                  kdl_variable_name(settings[index].variable), text,
+                                  settings[index].least, settings[index].most);
   cuda_jit_add_option(jit, settings[index].option, (void *)(intptr_t)value);
   return KDL_OK;
 }

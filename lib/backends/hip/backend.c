@@ -14,11 +14,17 @@ static const kdl_backend_table hip_table = {
 #include "lib/backends/common/functions.def"
 };
 
+static const kdl_variable limits[] = {KDL_VARIABLE_ROCR_VISIBLE_DEVICES,
+                                      KDL_VARIABLE_HIP_VISIBLE_DEVICES,
+                                      KDL_VARIABLE_CUDA_VISIBLE_DEVICES,
+                                      KDL_VARIABLE_GPU_DEVICE_ORDINAL,
+                                      KDL_VARIABLE_HSA_XNACK,
+                                      KDL_VARIABLE_HSA_OVERRIDE_GFX_VERSION};
+
 const kdl_built_in kdl_built_in_hip = {
     .table = &hip_table,
     .driver = &kdl_hip_driver,
-    .variables =
-        (const char *const[]){"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
-                              "GPU_DEVICE_ORDINAL", "HSA_XNACK", "HSA_OVERRIDE_GFX_VERSION", NULL},
+    .variables = limits,
+    .variable_count = sizeof limits / sizeof *limits,
     .list = kdl_hip_list,
 };

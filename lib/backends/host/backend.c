@@ -112,9 +112,8 @@ kdl_status kdl_host_prepare_work(const kdl_host_loaded_kernel *kernel, const kdl
 }
 
 /* Apart, so that a launch of one group stays as short as it can be. */
-static __attribute__((noinline)) kdl_status host_run_many(kdl_host_work *work,
-                                                          const kdl_launch_desc *desc,
-                                                          const void *queue) {
+static __attribute__((noinline)) kdl_status
+host_run_many(kdl_host_work *work, const kdl_launch_desc *desc, const void *queue) {
   work->end = work->group_count;
   return kdl_host_run(work, work->group_count,
                       desc->threads ? desc->threads : kdl_host_queue_threads(queue));
@@ -308,8 +307,11 @@ static void host_list_cpu(kdl_spec_list *list) {
   kdl_spec_list_finish(list);
 }
 
+static const kdl_variable limits[] = {KDL_VARIABLE_CPU};
+
 const kdl_built_in kdl_built_in_host = {
     .table = &host_table,
     .list = host_list_cpu,
-    .variables = (const char *const[]){"KDL_CPU", NULL},
+    .variables = limits,
+    .variable_count = sizeof limits / sizeof *limits,
 };

@@ -6,6 +6,7 @@
  */
 #include "lib/backends/host/threads.h"
 #include "support/base/cancel.h"
+#include "support/system/variables.h"
 
 #include <kdl/launch.h>
 
@@ -149,16 +150,16 @@ static unsigned allowed_cpus(kdl_host_thread_limits *limits) {
 
 /* 0 where the variable is unset, or none that counts. `ends` are the characters that may follow the
  * number. */
-static unsigned threads_of(const char *name, const char *ends, unsigned otherwise) {
-  const char *wanted = kdl_core_services.environment(name);
+static unsigned threads_of(kdl_variable which, const char *ends, unsigned otherwise) {
+  const char *wanted = kdl_environment(which);
   char *end = NULL;
   unsigned long value = wanted ? strtoul(wanted, &end, 10) : 0;
   if (!wanted)
     return 0;
   if (value && value <= KDL_HOST_MAX_THREADS && (!*end || strchr(ends, *end)))
     return (unsigned)value;
-  kdl_core_services.log("%s: found \"%s\", expected 1 to %d; using %u", name, wanted,
-                        KDL_HOST_MAX_THREADS, otherwise);
+  kdl_core_services.log("%s: found \"%s\", expected 1 to %d; using %u", kdl_variable_name(which),
+                        wanted, KDL_HOST_MAX_THREADS, otherwise);
   return 0;
 }
 
@@ -168,10 +169,11 @@ void kdl_host_read_thread_limits(const char *root, kdl_host_thread_limits *out_l
   uint64_t paid = (quota + 999) / 1000; /* rounded up: a thread that waits at times */
   unsigned own = quota && paid < cpus ? (unsigned)paid : cpus;
   own = own < KDL_HOST_MAX_THREADS ? own : KDL_HOST_MAX_THREADS;
-  unsigned set = threads_of("KDL_HOST_THREADS", "", own);
+  unsigned set = threads_of(KDL_VARIABLE_HOST_THREADS, "", own);
   out_limits->total = set ? set : own;
   out_limits->unlimited = out_limits->total;
-  unsigned omp = set ? 0 : threads_of("OMP_NUM_THREADS", ", ", own); /* of the outermost level */
+  unsigned omp =
+      set ? 0 : threads_of(KDL_VARIABLE_OMP_NUM_THREADS, ", ", own); /* of the outermost level */
   if (omp && omp < out_limits->unlimited)
     out_limits->unlimited = omp;
   out_limits->may_spin = out_limits->total <= cpus && (!quota || out_limits->total <= quota / 1000);

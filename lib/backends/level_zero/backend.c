@@ -13,9 +13,13 @@ static const kdl_backend_table ze_table = {
 #include "lib/backends/common/functions.def"
 };
 
+static const kdl_variable limits[] = {KDL_VARIABLE_ZE_AFFINITY_MASK,
+                                      KDL_VARIABLE_ZE_FLAT_DEVICE_HIERARCHY};
+
 const kdl_built_in kdl_built_in_level_zero = {
     .table = &ze_table,
     .driver = &kdl_ze_driver,
-    .variables = (const char *const[]){"ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL},
+    .variables = limits,
+    .variable_count = sizeof limits / sizeof *limits,
     .list = kdl_ze_list,
 };

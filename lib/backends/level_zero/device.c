@@ -3,6 +3,7 @@
  * other's memory, unless the caller adopts one. */
 #include "lib/backends/common/open_devices.h"
 #include "lib/backends/level_zero/objects.h"
+#include "support/system/variables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +179,7 @@ void *kdl_ze_device_native(void *handle, kdl_native which) {
 }
 
 bool kdl_ze_large_buffers(void) {
-  const char *asked = kdl_core_services.environment("KDL_LEVEL_ZERO_LARGE_BUFFERS");
+  const char *asked = kdl_environment(KDL_VARIABLE_LEVEL_ZERO_LARGE_BUFFERS);
   return asked && strcmp(asked, "1") == 0;
 }
 

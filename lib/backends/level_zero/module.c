@@ -4,6 +4,7 @@
 #include "lib/backends/level_zero/objects.h"
 
 #include "lib/backends/common/driver_text.h"
+#include "support/system/variables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void ze_read_log(const kdl_ze_device *device, void *log, char *text, size
 
 /* Flags are the driver's own; KDL_LEVEL_ZERO_BUILD_FLAGS adds to them. */
 static void ze_build_flags(char *flags, size_t size) {
-  const char *more = kdl_core_services.environment("KDL_LEVEL_ZERO_BUILD_FLAGS");
+  const char *more = kdl_environment(KDL_VARIABLE_LEVEL_ZERO_BUILD_FLAGS);
   const char *large = kdl_ze_large_buffers() ? "-ze-opt-greater-than-4GB-buffer-required" : "";
   snprintf(flags, size, "%s%s%s", large, *large && more ? " " : "", more ? more : "");
 }

@@ -15,11 +15,15 @@ static const kdl_backend_table opencl_table = {
     .address_at = kdl_opencl_address_at,
 };
 
+static const kdl_variable limits[] = {KDL_VARIABLE_OCL_ICD_VENDORS, KDL_VARIABLE_OCL_ICD_FILENAMES,
+                                      KDL_VARIABLE_POCL_DEVICES, KDL_VARIABLE_CUDA_VISIBLE_DEVICES,
+                                      KDL_VARIABLE_GPU_DEVICE_ORDINAL};
+
 const kdl_built_in kdl_built_in_opencl = {
     .table = &opencl_table,
     .driver = &kdl_opencl_driver,
-    .variables = (const char *const[]){"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES",
-                                       "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", NULL},
+    .variables = limits,
+    .variable_count = sizeof limits / sizeof *limits,
     .enumerate_last = true, /* PoCL calls setenv when it is loaded */
     .open_dependencies = kdl_opencl_open_platforms,
     .list = kdl_opencl_list,

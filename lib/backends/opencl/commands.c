@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/opencl/commands.h"
 
+#include "support/system/variables.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +50,7 @@ static bool opencl_is_known_version(size_t extension, uint32_t version) {
 /* PoCL 3.1, which has 0.9.0, takes longer for a command buffer than for its launches: a quarter for
  * 100 of them. KDL_OPENCL_COMMANDS=1 uses it anyway, and 0 uses none. */
 static kdl_status opencl_check_buffer_version(const kdl_opencl_device *device, uint32_t version) {
-  const char *wanted = kdl_core_services.environment("KDL_OPENCL_COMMANDS");
+  const char *wanted = kdl_environment(KDL_VARIABLE_OPENCL_COMMANDS);
   bool is_none = wanted && strcmp(wanted, "0") == 0, is_any = wanted && strcmp(wanted, "1") == 0;
   if (wanted && !is_none && !is_any)
     return kdl_core_services.fail(KDL_BAD_CALL, 0,

@@ -5,6 +5,7 @@
  * and a structure may contain one. Buffers are handles.
  */
 #include "lib/backends/opencl/objects.h"
+#include "support/system/variables.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -206,7 +207,7 @@ enum { kind_count = sizeof opencl_memory_kinds / sizeof *opencl_memory_kinds };
  * libkdl's must be of one kind. On NVIDIA's platform (580.159.04, an H200) the tests fail if eight
  * threads use shared virtual memory on separate queues. */
 kdl_status kdl_opencl_memory_select(kdl_opencl_device *device) {
-  const char *wanted = kdl_core_services.environment("KDL_OPENCL_MEMORY");
+  const char *wanted = kdl_environment(KDL_VARIABLE_OPENCL_MEMORY);
   if (!wanted && (device->adopted || device->is_nvidia))
     wanted = "buffer";
   for (size_t i = 0; i < kind_count; ++i) {

@@ -3,6 +3,7 @@
 #include "lib/backends/common/driver_text.h"
 #include "lib/backends/common/return_or_free.h"
 #include "lib/backends/opencl/objects.h"
+#include "support/system/variables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +92,7 @@ static bool opencl_is_version(const kdl_string *text) {
 /* Drivers keep the parameters of kernels only with an option. */
 static kdl_status opencl_build_options(const kdl_opencl_device *device,
                                        const kdl_backend_image *image, char *options, size_t size) {
-  const char *more = kdl_core_services.environment("KDL_OPENCL_OPTIONS");
+  const char *more = kdl_environment(KDL_VARIABLE_OPENCL_OPTIONS);
   const kdl_string *version = opencl_image_value(image, "kdl.cl_std");
   bool is_source = image->kind == KDL_IMAGE_CL;
   if (is_source && version && !opencl_is_version(version))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Bitcode is linked once, and again when a dependency changes: the linker's log shows it. */
 #include "bitcode_support.h"
+#include "support/system/variables.h"
 
 #include <sys/resource.h>
 
@@ -185,6 +186,23 @@ static void programs_matter(void **state) {
     setenv(folders[i], "/x", 1);
     assert_linked(alone);
     unsetenv(folders[i]);
+    assert_cached(alone);
+  }
+}
+
+static void variables_of_the_link_key_matter(void **state) {
+  (void)state;
+  for (kdl_variable which = 0; which < KDL_VARIABLE_COUNT; ++which) {
+    if (kdl_variable_rule_of(which) == KDL_VARIABLE_RULE_LINK_KEY)
+      unsetenv(kdl_variable_name(which));
+  }
+  assert_linked(alone);
+  for (kdl_variable which = 0; which < KDL_VARIABLE_COUNT; ++which) {
+    if (kdl_variable_rule_of(which) != KDL_VARIABLE_RULE_LINK_KEY)
+      continue;
+    setenv(kdl_variable_name(which), "/x", 1);
+    assert_linked(alone);
+    unsetenv(kdl_variable_name(which));
     assert_cached(alone);
   }
 }
@@ -471,6 +489,7 @@ int main(void) {
       TEST(ukernel_path_matters),
       TEST(linker_matters),
       TEST(programs_matter),
+      TEST(variables_of_the_link_key_matter),
       TEST(dependencies_matter),
       TEST(constants_matter),
       TEST(constants_are_for_bitcode),

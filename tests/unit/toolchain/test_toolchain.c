@@ -59,7 +59,7 @@ static int empty_root(void **state) {
   nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
   mkdir(root, 0700);
   for (int tool = 0; tool < KDL_TOOL_COUNT; ++tool)
-    unsetenv(kdl_toolchain_search(tool)->variable);
+    unsetenv(kdl_variable_name(kdl_toolchain_search(tool)->variable));
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     unsetenv(names[i]);
   setenv("PATH", "/nonexistent", 1);
@@ -194,14 +194,14 @@ static void variable_names_the_tool(void **state) {
     for (const char *const *place = tool->places; *place; ++place)
       make_place(tool, *place, other);
     make_file(in_root("/own/tool"), tool->is_file ? 0400 : 0700);
-    setenv(tool->variable, in_root("/own/tool"), 1);
+    setenv(kdl_variable_name(tool->variable), in_root("/own/tool"), 1);
     assert_found(which, in_root("/own/tool"));
-    setenv(tool->variable, "none", 1);
+    setenv(kdl_variable_name(tool->variable), "none", 1);
     assert_missing(which);
     assert_int_equal(tried_count, 0);
-    setenv(tool->variable, in_root("/own/missing"), 1);
+    setenv(kdl_variable_name(tool->variable), in_root("/own/missing"), 1);
     assert_missing(which);
-    setenv(tool->variable, "", 1);
+    setenv(kdl_variable_name(tool->variable), "", 1);
     assert_true(find(which, other));
   }
 }
@@ -306,7 +306,7 @@ static void documents_have_every_place(void **state) {
       fail_msg("docs/linking.md has no row%s", word);
     char *end = strchr(row + 1, '\n');
     *end = '\0';
-    snprintf(word, sizeof word, "`%s`", tool->variable);
+    snprintf(word, sizeof word, "`%s`", kdl_variable_name(tool->variable));
     const char *at = strstr(row, word);
     for (const char *const *place = tool->places; at && *place; ++place) {
       size_t folder = strlen(KDL_LLVM_PROGRAMS);

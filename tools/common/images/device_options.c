@@ -32,11 +32,11 @@ static kdl_status parse_policy(const char *text, kdl_policy *out_policy) {
 
 kdl_status cli_selection_options(const cli_args *args, kdl_select_opts *out_opts) {
   const char *policy = cli_args_value(args, "policy");
-  const char *set_policy = kdl_environment("KDL_POLICY");
+  const char *set_policy = kdl_environment(KDL_VARIABLE_POLICY);
   const char *tag = cli_args_value(args, "variant-tag");
   *out_opts = (kdl_select_opts){.size = sizeof *out_opts, .policy = KDL_POLICY_BEST};
   if (!tag)
-    tag = kdl_environment("KDL_VARIANT_TAG");
+    tag = kdl_environment(KDL_VARIABLE_VARIANT_TAG);
   out_opts->variant_tag = tag && *tag ? tag : NULL;
   if (policy)
     return parse_policy(policy, &out_opts->policy);
@@ -186,7 +186,7 @@ kdl_status cli_devices_picked(kdl_library *lib, const char *kernel, const kdl_se
   *out_devices = (cli_devices){.count = 0};
   kdl_device *device;
   kdl_status status = kdl_device_for(lib, kernel, opts, &device);
-  if (status == KDL_NO_MATCH && !kdl_environment("KDL_DEVICE") && kdl_device_count())
+  if (status == KDL_NO_MATCH && !kdl_environment(KDL_VARIABLE_DEVICE) && kdl_device_count())
     device = kdl_device_at(0);
   else if (status != KDL_OK)
     return status;

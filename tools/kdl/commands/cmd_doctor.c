@@ -87,7 +87,7 @@ static void print_registries(void) {
 /* Folders                                                                                      */
 
 static void print_folders(void) {
-  const char *list = kdl_environment("KDL_LIBRARY_PATH");
+  const char *list = kdl_environment(KDL_VARIABLE_LIBRARY_PATH);
   const char *label = "libraries";
   for (const char *at = list; at && *at;) {
     size_t length = strcspn(at, ":");

@@ -21,6 +21,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/process.h"
+#include "support/system/variables.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
@@ -60,7 +61,7 @@ static void set_environment(const char *library, const char *log) {
 }
 
 static kdl_status make_log(cli_sanitizer *sanitizer) {
-  const char *base = getenv("TMPDIR");
+  const char *base = kdl_environment(KDL_VARIABLE_TMPDIR);
   const char *form =
       xarena_format(&sanitizer->arena, "%s/kdl-run-XXXXXX", base && *base ? base : "/tmp");
   char *path = (char *)(uintptr_t)form;

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Generates documents from the table of commands.h; each function prints a part. */
+/* Generates documents from the table of commands.h and that of the environment's variables; each
+ * function prints a part. */
 #ifndef KDL_TOOL_DESCRIBE_H
 #define KDL_TOOL_DESCRIBE_H
 
 #include "tools/kdl/commands.h"
 
+#include <stddef.h>
+
 /* The man page, in mdoc. */
 void describe_man_synopsis(void);
 void describe_man_commands(void);
 void describe_man_exit_codes(void);
+void describe_man_variables(void);
+
+/* Text in which nothing is a macro or an escape. */
+void describe_put_mdoc(const char *text, size_t length);
+
+/* Markdown: a table for each group of variables. */
+void describe_variable_tables(void);
 
 /* Completions: names and options of commands, and the values of options. */
 void describe_bash_options(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * kdl-describe TEMPLATE OUT: copies a text and fills in parts that are generated from the table of
- * commands or of architectures. A line `@PART@` or `@PART COMMAND@` is replaced by that part. In
+ * commands, of variables or of architectures. A line `@PART@` or `@PART COMMAND@` is replaced by that part. In
  * Markdown the part is between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@ -->`, which
  * stay, so that OUT can be the page itself.
  */
@@ -66,6 +66,8 @@ static const struct {
     {"zsh commands", describe_zsh_commands},
     {"zsh options", describe_zsh_options},
     {"nvidia", describe_nvidia},
+    {"man variables", describe_man_variables},
+    {"variables", describe_variable_tables},
 };
 
 static kdl_status print_part(const char *name) {

@@ -30,7 +30,7 @@ static bool is_variable(const cli_command *command, const char *word, size_t len
   return false;
 }
 
-static void put_escaped(const char *text, size_t length) {
+void describe_put_mdoc(const char *text, size_t length) {
   for (const char *at = text; at < text + length; ++at) {
     if (*at == '-')
       fputs("\\-", stdout);
@@ -45,7 +45,7 @@ static void put_escaped(const char *text, size_t length) {
 
 static void put_font(char font, const char *text, size_t length) {
   printf("\\f%c", font);
-  put_escaped(text, length);
+  describe_put_mdoc(text, length);
   fputs("\\fR", stdout);
 }
 
@@ -66,7 +66,7 @@ static void put_mdoc_text(const cli_command *command, const char *text, size_t l
       put_font('I', text, word);
     } else {
       word = word ? word : 1;
-      put_escaped(text, word);
+      describe_put_mdoc(text, word);
     }
     text += word;
     is_start = !is_word_character(text[-1]) && text[-1] != '-' && text[-1] != '.';

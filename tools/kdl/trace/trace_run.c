@@ -5,6 +5,7 @@
 
 #include "support/base/error.h"
 #include "support/system/process.h"
+#include "support/system/variables.h"
 #include "tools/common/output.h"
 #include "tools/common/program_folder.h"
 #include "tools/common/report.h"
@@ -47,13 +48,14 @@ static bool find_injected(const char *name, char out_path[PATH_MAX]) {
 static bool inject_cuda(const char *path) {
   if (setenv("CUDA_INJECTION64_PATH", path, 0) != 0)
     return false;
-  if (strcmp(getenv("CUDA_INJECTION64_PATH"), path) != 0)
+  const char *tool = kdl_environment(KDL_VARIABLE_CUDA_INJECTION64_PATH);
+  if (!tool || strcmp(tool, path) != 0)
     cli_note("CUDA_INJECTION64_PATH names another tool, so that programs of CUDA are not seen");
   return true;
 }
 
 static bool inject_hip(const char *path) {
-  const char *others = getenv("LD_PRELOAD");
+  const char *others = kdl_environment(KDL_VARIABLE_LD_PRELOAD);
   char *list =
       xasprintf("%s%s%s", others && *others ? others : "", others && *others ? ":" : "", path);
   bool is_set = setenv("LD_PRELOAD", list, 1) == 0;
@@ -194,7 +196,8 @@ static kdl_status run_traced(const cli_args *args, const char *path, cli_recordi
 }
 
 int cli_trace_run(const cli_args *args, const char *const *words) {
-  const char *path = cli_args_value(args, "output"), *temporary = getenv("TMPDIR");
+  const char *path = cli_args_value(args, "output"),
+             *temporary = kdl_environment(KDL_VARIABLE_TMPDIR);
   int ended = 0;
   path = path ? path : default_path;
   kdl_status status = cli_output_check(path);

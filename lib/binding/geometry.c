@@ -41,10 +41,12 @@ static kdl_status merge_extents(const char *what, const uint32_t key[3], const u
 }
 
 /* A launch by items divides by each. */
-static kdl_status check_extent(const char *what, const uint32_t extent[3]) {
-  bool is_none = !extent[0] && !extent[1] && !extent[2];
-  if (is_none || (extent[0] && extent[1] && extent[2]))
-    return KDL_OK;
+static inline bool is_partly_0(const uint32_t extent[3]) {
+  return !extent[0] != !extent[1] || !extent[1] != !extent[2];
+}
+
+static __attribute__((cold, noinline)) kdl_status fail_partly_0(const char *what,
+                                                                const uint32_t extent[3]) {
   return kdl_fail(KDL_BAD_FILE, "found %s=%ux%ux%u, expected no 0", what, extent[0], extent[1],
                   extent[2]);
 }
@@ -54,9 +56,12 @@ kdl_status kdl_geometry_resolve(kdl_kernel *kernel) {
   if (kernel->key.shared > UINT32_MAX)
     return kdl_fail(KDL_BAD_FILE, "metadata says shared=%" PRIu64 ", expected less than 4 GiB",
                     kernel->key.shared);
-  KDL_TRY(check_extent("block", kernel->loaded.block));
-  KDL_TRY(check_extent("tile", kernel->loaded.tile));
-  KDL_TRY(check_extent("suggested block", kernel->loaded.suggested));
+  if (is_partly_0(kernel->loaded.block))
+    return fail_partly_0("block", kernel->loaded.block);
+  if (is_partly_0(kernel->loaded.tile))
+    return fail_partly_0("tile", kernel->loaded.tile);
+  if (!is_extent_set(kernel->loaded.block) && is_partly_0(kernel->loaded.suggested))
+    return fail_partly_0("suggested block", kernel->loaded.suggested);
   KDL_TRY(merge_extents("block", key.block, kernel->loaded.block, kernel->block));
   /* A tile that the key only implies does not contradict one that the image declares. */
   static const uint32_t unspecified[3] = {0};

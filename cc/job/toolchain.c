@@ -66,8 +66,8 @@ static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char **
   }
   if (wanted || variable)
     return kdl_fail(KDL_BAD_CALL, "%s: bad value '%s': no such program: use Clang %d or later",
-                    wanted ? "--clang" : kdl_variable_name(tool->variable), wanted ? wanted : variable,
-                    min_clang_version);
+                    wanted ? "--clang" : kdl_variable_name(tool->variable),
+                    wanted ? wanted : variable, min_clang_version);
   return kdl_fail(KDL_UNSUPPORTED, "%s; --clang names one",
                   kdl_tool_format_missing(tool, why, sizeof why));
 }

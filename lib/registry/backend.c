@@ -35,8 +35,7 @@ static const struct {
   size_t offset;
   const char *name;
 } required[] = {
-#define REQUIRED(member)                                                                           \
-  { offsetof(kdl_backend_table, member), #member }
+#define REQUIRED(member) {offsetof(kdl_backend_table, member), #member}
     REQUIRED(device_open),   REQUIRED(module_load),   REQUIRED(module_unload),
     REQUIRED(kernel_find),   REQUIRED(global_find),   REQUIRED(queue_create),
     REQUIRED(queue_adopt),   REQUIRED(queue_destroy), REQUIRED(queue_sync),

@@ -21,11 +21,11 @@
 enum { KDL_TOOL_MAX_PLACES = 9 };
 
 typedef struct kdl_tool_search {
-  const char *name;     /* in messages */
-  const char *package;  /* Debian's */
+  const char *name;      /* in messages */
+  const char *package;   /* Debian's */
   kdl_variable variable; /* a path, a program's name on PATH, or "none", as if it were absent */
-  bool is_file;         /* a file to read, which the variable may name by its folder */
-  int newest;           /* the first version that "*" in a place stands for; the last is 14 */
+  bool is_file;          /* a file to read, which the variable may name by its folder */
+  int newest;            /* the first version that "*" in a place stands for; the last is 14 */
   const struct kdl_tool_search *neighbour; /* "../" in a place begins at the folder of this tool */
 
   /* Tried in this order; ends at NULL. "$VARIABLE/..." is left out where that variable is not set,

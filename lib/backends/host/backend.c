@@ -112,8 +112,9 @@ kdl_status kdl_host_prepare_work(const kdl_host_loaded_kernel *kernel, const kdl
 }
 
 /* Apart, so that a launch of one group stays as short as it can be. */
-static __attribute__((noinline)) kdl_status
-host_run_many(kdl_host_work *work, const kdl_launch_desc *desc, const void *queue) {
+static __attribute__((noinline)) kdl_status host_run_many(kdl_host_work *work,
+                                                          const kdl_launch_desc *desc,
+                                                          const void *queue) {
   work->end = work->group_count;
   return kdl_host_run(work, work->group_count,
                       desc->threads ? desc->threads : kdl_host_queue_threads(queue));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * kdl-describe TEMPLATE OUT: copies a text and fills in parts that are generated from the table of
- * commands, of variables or of architectures. A line `@PART@` or `@PART COMMAND@` is replaced by that part. In
- * Markdown the part is between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@ -->`, which
- * stay, so that OUT can be the page itself.
+ * commands, of variables or of architectures. A line `@PART@` or `@PART COMMAND@` is replaced by
+ * that part. In Markdown the part is between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@
+ * -->`, which stay, so that OUT can be the page itself.
  */
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -13,7 +13,7 @@ import re
 import sys
 
 TABLE = "support/system/environment.def"
-PRODUCT = ("include", "support", "lib", "ext", "ld", "cc", "pack", "tools", "matmul", "mlir", "python")
+PRODUCT = ("include", "support", "lib", "ext", "ld", "compiler", "cc", "pack", "tools", "matmul", "mlir", "python")
 OTHERS = ("tests", "bench", "examples", "scripts")
 NOT_PRODUCT = ("mlir/test/", "mlir/bench/", "python/tests/", "python/build/")
 C_FILES, PYTHON_FILES = (".c", ".h", ".cpp", ".cu"), (".py",)
@@ -31,6 +31,8 @@ ROW = re.compile(r"^(OURS|THEIRS)\((\w+), (\w+),|^KDL_TEST_VARIABLE_ROW\(\"(\w+)
 CONSTANT = re.compile(r"\bKDL_VARIABLE_(?!(?:GROUP|ROW|COUNT|RULE_[A-Z_]+)\b)([A-Z0-9_]+)\b")
 GETENV = re.compile(r"\b(?:(?:secure_)?getenv|GetEnv)\s*\(\s*(?:\"(\w+)\")?")
 STRING = re.compile(r"\"(KDL_[A-Z0-9_]+)[=\"]")
+# A place of a tool, "$CUDA_HOME/bin/ptxas": support/system/tool_search.h.
+PLACE = re.compile(r"\"\$(\w+)/")
 ENVIRON = re.compile(r"\b(?:os\.)?(?:environ(?:\.get|\.pop|\.setdefault)?\s*[\[(]|getenv\()\s*f?(?:[\"'](\w+)[\"'])?")
 IN_ENVIRON = re.compile(r"[\"'](\w+)[\"'] (?:not )?in os\.environ")
 
@@ -85,6 +87,9 @@ def read_c(table, path, text):
         if product and path not in PLACES:
             table.refuse(path, text, match.start(), "getenv: read it as kdl_environment(KDL_VARIABLE_...) does")
         elif match[1] and (match[1].startswith("KDL_") or path in PLACES):
+            table.note(path, text, match.start(), match[1])
+    for match in PLACE.finditer(text):
+        if product:
             table.note(path, text, match.start(), match[1])
     for match in STRING.finditer(text):
         if match[1] in table.names or match[1] in OTHER_NAMES:

@@ -28,7 +28,7 @@ typedef struct kdl_tool_search {
   int newest;            /* the first version that "*" in a place stands for; the last is 14 */
   const struct kdl_tool_search *neighbour; /* "../" in a place begins at the folder of this tool */
 
-  /* Tried in this order; ends at NULL. "$VARIABLE/..." is left out where that variable is not set,
+  /* Tried in this order; ends at NULL. "$CUDA_HOME/..." is left out where that variable is not set,
    * and a place without '/' is a name on PATH. */
   const char *places[KDL_TOOL_MAX_PLACES + 1];
 } kdl_tool_search;

@@ -58,7 +58,7 @@ static int empty_root(void **state) {
   static const char *const names[] = {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "ROCM_PATH"};
   nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
   mkdir(root, 0700);
-  for (int tool = 0; tool < KDL_TOOL_COUNT; ++tool)
+  for (kdl_tool tool = 0; tool < KDL_TOOL_COUNT; ++tool)
     unsetenv(kdl_variable_name(kdl_toolchain_search(tool)->variable));
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     unsetenv(names[i]);
@@ -140,7 +140,7 @@ static void make_place(const kdl_tool_search *tool, const char *place, char out_
 
 /* Each place alone; then all of them, of which the first is removed again and again. */
 static void every_place_is_searched_in_order(void **state) {
-  for (int which = 0; which < KDL_TOOL_COUNT; ++which) {
+  for (kdl_tool which = 0; which < KDL_TOOL_COUNT; ++which) {
     const kdl_tool_search *tool = kdl_toolchain_search(which);
     char paths[KDL_TOOL_MAX_PLACES][PATH_MAX];
     for (size_t i = 0; tool->places[i]; ++i) {
@@ -163,7 +163,7 @@ static void every_place_is_searched_in_order(void **state) {
 /* Vendors' variables, PATH and well-known folders, in this order, and no other. */
 static void rows_have_one_order(void **state) {
   (void)state;
-  for (int which = 0; which < KDL_TOOL_COUNT; ++which) {
+  for (kdl_tool which = 0; which < KDL_TOOL_COUNT; ++which) {
     int reached = 0;
     for (const char *const *place = kdl_toolchain_search(which)->places; *place; ++place) {
       bool is_llvm = strncmp(*place, KDL_LLVM_PROGRAMS, strlen(KDL_LLVM_PROGRAMS)) == 0;
@@ -188,7 +188,7 @@ static void newer_versions_come_first(void **state) {
 
 static void variable_names_the_tool(void **state) {
   char other[PATH_MAX];
-  for (int which = 0; which < KDL_TOOL_COUNT; ++which) {
+  for (kdl_tool which = 0; which < KDL_TOOL_COUNT; ++which) {
     const kdl_tool_search *tool = kdl_toolchain_search(which);
     empty_root(state);
     for (const char *const *place = tool->places; *place; ++place)
@@ -297,7 +297,7 @@ static void documents_have_every_place(void **state) {
   size_t size;
   char *page = (char *)read_file(KDL_TEST_DATA "/../../docs/linking.md", &size);
   page[size] = '\0';
-  for (int which = 0; which < KDL_TOOL_COUNT; ++which) {
+  for (kdl_tool which = 0; which < KDL_TOOL_COUNT; ++which) {
     const kdl_tool_search *tool = kdl_toolchain_search(which);
     char word[PATH_MAX];
     snprintf(word, sizeof word, "\n| `%s` |", tool->name);

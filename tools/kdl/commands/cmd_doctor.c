@@ -63,7 +63,7 @@ static kdl_status print_drivers(void) {
 }
 
 static void print_tools(void) {
-  for (int i = 0; i < KDL_TOOL_COUNT; ++i) {
+  for (kdl_tool i = 0; i < KDL_TOOL_COUNT; ++i) {
     const kdl_tool_search *tool = kdl_toolchain_search(i);
     char path[PATH_MAX], why[1024];
     bool is_found = kdl_toolchain_find(i, path);

@@ -3,6 +3,7 @@
 
 #include "ext/inject/recording_format.h"
 #include "support/base/cancel.h"
+#include "support/system/file_limit.h"
 #include "support/system/variables.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ static bool append(const char *data, size_t size) {
   char path[sizeof stem + 8];
   snprintf(path, sizeof path, "%s.log", stem);
   int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-  while (fd >= 0 && size) {
+  const bool has_room = fd >= 0 && !kdl_fd_is_over_limit(fd, SEEK_END, size);
+  while (has_room && size) {
     ssize_t written = write(fd, data, size);
     if (written <= 0)
       break;
@@ -98,16 +100,17 @@ static bool open_recording(void) {
     if (fd < 0)
       continue;
     /* Allocated: a store into a page for which the disk has no room would end the program. */
-    int problem = posix_fallocate(fd, 0, counts_size);
+    int problem = kdl_fd_is_over_limit(fd, SEEK_SET, counts_size)
+                      ? EFBIG
+                      : posix_fallocate(fd, 0, counts_size);
     if (!problem && !map_counts(fd))
       problem = errno;
     bool is_mapped = !problem;
     close(fd);
     if (!is_mapped) {
       unlink(path);
-      dprintf(STDERR_FILENO,
-              "kdl trace: process %d is not recorded: %s; use a TMPDIR with more room\n",
-              (int)getpid(), strerror(problem));
+      dprintf(STDERR_FILENO, "kdl trace: process %d is not recorded: %s%s\n", (int)getpid(),
+              strerror(problem), problem == ENOSPC ? "; use a TMPDIR with more room" : "");
     }
     snprintf(path, sizeof path, "%s.log", stem);
     int log = is_mapped ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
@@ -204,7 +207,8 @@ const char *kdl_record_save(const void *data, size_t size, char *room, size_t ro
   int fd = is_open && (size_t)used < room_size
                ? open(room, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
                : -1;
-  bool is_whole = fd >= 0 && write(fd, data, size) == (ssize_t)size;
+  bool is_whole = fd >= 0 && !kdl_fd_is_over_limit(fd, SEEK_SET, size) &&
+                  write(fd, data, size) == (ssize_t)size;
   if (fd >= 0)
     close(fd);
   if (!is_whole)

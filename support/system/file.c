@@ -2,6 +2,7 @@
 #include "support/system/file.h"
 
 #include "support/base/error.h"
+#include "support/system/file_limit.h"
 #include "support/system/path_resolve.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -160,17 +160,9 @@ kdl_status kdl_input_open(const char *path, int *out_fd) {
 /* ------------------------------------------------------------------------------------------ */
 /* Descriptors                                                                                  */
 
-/* Whether a write would raise SIGXFSZ, whose default is to kill. */
-static bool is_over_limit(int fd, size_t size) {
-  struct rlimit limit;
-  off_t at = lseek(fd, 0, SEEK_CUR);
-  return at >= 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         (uint64_t)at + size > limit.rlim_cur;
-}
-
 bool kdl_fd_write(int fd, const void *data, size_t size) {
   const char *at = data;
-  if (is_over_limit(fd, size)) {
+  if (kdl_fd_is_over_limit(fd, SEEK_CUR, size)) {
     errno = EFBIG;
     return false;
   }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,6 +187,12 @@ static void run_kernels(void) {
   }
 }
 
+/* From now on no file may grow. */
+static void run_limited(void) {
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){1, 1});
+  launch(&handles[50], "unwritten", NULL, NULL);
+}
+
 /* Unloading a module makes its handles free for others. */
 static void run_unload(void) {
   const cupti_module module = {.number = 23};
@@ -223,6 +230,8 @@ static void run(const char *mode, const char *cubin) {
     run_graph();
   else if (strcmp(mode, "kernels") == 0)
     run_kernels();
+  else if (strcmp(mode, "limited") == 0)
+    run_limited();
   else if (strcmp(mode, "unload") == 0)
     run_unload();
   else if (strcmp(mode, "fork") == 0)

@@ -186,6 +186,17 @@ def test_full_later(s):
     expect("launches", sum(launches(process).values()) + process["unnamed_launches"], 10003)
 
 
+def test_limited(s):
+    """Files beyond the limit on their size end no program, neither at the start nor later."""
+    ran = subprocess.run(["sh", "-c", 'ulimit -f 64 && exec "$@"', "sh", s.kdl, "trace", "--", s.cuda, s.cubin, "normal"],
+                         cwd=s.work, env=s.environment, capture_output=True, text=True, errors="replace", check=False, timeout=100)
+    expect(f"exit code of the program ({ran.stderr})", ran.returncode, 0)
+    expect_text(ran.stderr, "is not recorded: File too large\n")
+    text, (process,) = s.run("limited")
+    expect_text(text, r"\b1 lines? of the recording could not be written")
+    expect("launches", (launches(process), process["unnamed_launches"]), ({"axpy": 2, "scale": 1}, 1))
+
+
 def test_ends(s):
     """However a program ends, nothing is lost."""
     for mode, code in (("_exit", 3), ("abort", 134), ("kill", 137)):

@@ -96,6 +96,10 @@ kdl_feature_set kdl_feature_tokens(kdl_feature_class which, kdl_feature_set set)
  * avx512_bf16. */
 int kdl_feature_bit(kdl_feature_class which, kdl_string name);
 
+/* The tokens that a name stands for: itself, or those of an alias, which may be several: LLVM's
+ * "fp8-insts" is fp8+mfma_amd. False for a name that the class does not know. */
+bool kdl_feature_find(kdl_feature_class which, kdl_string name, kdl_feature_set *out_set);
+
 /* Whether any class knows the token. */
 bool kdl_feature_is_known(kdl_string name);
 

@@ -140,6 +140,11 @@ def riscv_detection(facts):
 
 def alias_rows(facts, source):
     text = (source / "lib/target/features/feature.c").read_text()
+    tokens = {re.sub("[-_.]", "", name): name for name, *_ in facts["gpu"]}
+    for name, bits in re.findall(r'{"([^"]+)", ((?:LOW\(KDL_GPU_\w+\)(?: \| )?)+)}', text):
+        identifiers = re.findall(r"KDL_GPU_(\w+)", bits)
+        yield ["AMD GPU" if any(end.endswith("_AMD") for end in identifiers) else "NVIDIA GPU", f"`{name}`",
+               " ".join(f"`{tokens[end.lower().replace('_', '')]}`" for end in identifiers)]
     for which, place in (("x86", "x86-64"), ("aarch64", "AArch64"), ("riscv", "RISC-V")):
         body = re.search(rf"{which}_aliases\[\] = {{(.*?)}};", text, re.DOTALL).group(1)
         names = {re.sub("[-_.]", "", name): name for name, *_ in facts[which]}

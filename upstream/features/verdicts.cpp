@@ -110,6 +110,12 @@ int main() {
     ComputeCapabilities.push_back({"min_sm", Arch.substr(3), Arch});
   }
 
+  // Names of LLVM that libkdl takes as they are, and two that neither takes any more.
+  std::vector<Requirement> Names;
+  for (StringRef Feature : {"mai-insts", "fp8-insts", "xf32-insts", "gfx940-insts", "gfx950-insts", "sm_70", "sm_80", "sm_89", "sm_90", "sm_90a",
+                            "sm_100", "xnack", "sramecc"})
+    Names.push_back({"requires_features", Feature.str(), Feature.str()});
+
   // Minimums, and features that both have a name for.
   const Requirement AMDRequirements[] = {
       {"min_gfx", "gfx908:cdna1", "mai-insts"},          {"min_gfx", "gfx90a:cdna2", "gfx90a-insts"},
@@ -129,8 +135,10 @@ int main() {
       {"requires_features", "flux_capacitor", "flux-capacitor"},
   };
   compare(AMD, AMDRequirements, AMDExplained, "spirv64-amd-amdhsa", "amdgcnspirv", IMG_SPIRV, SPIRVBytes);
+  compare(AMD, Names, AMDExplained, "spirv64-amd-amdhsa", "amdgcnspirv", IMG_SPIRV, SPIRVBytes);
   StringRef PTX = ".version 6.0\n.target sm_50\n.address_size 64\n";
   compare(NVIDIA, ComputeCapabilities, NVIDIAExplained, "nvptx64-nvidia-cuda", "sm_50", IMG_PTX, PTX);
+  compare(NVIDIA, Names, NVIDIAExplained, "nvptx64-nvidia-cuda", "sm_50", IMG_PTX, PTX);
   compare(NVIDIA, NVIDIAFeatures, NVIDIAExplained, "nvptx64-nvidia-cuda", "sm_50", IMG_PTX, PTX);
 
   // CPUs: libkdl takes LLVM's names, so that each is asked with the same value.

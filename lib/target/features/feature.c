@@ -171,6 +171,26 @@ static const token riscv_aliases[] = {
     {"fp16", "", KDL_RISCV_ZFH},
 };
 
+/* LLVM's names of GPUs' features, by the tokens that the same devices have. One of the tokens is a
+ * vendor's own, so that no device of another vendor has them all. A row is never changed or
+ * removed: where LLVM renames, splits or removes a feature, files keep what its name meant here. */
+static const struct {
+  const char *name;
+  uint64_t tokens;
+} llvm_names[] = {
+    {"mai-insts", LOW(KDL_GPU_MFMA_AMD)},
+    {"fp8-insts", LOW(KDL_GPU_FP8) | LOW(KDL_GPU_MFMA_AMD)},
+    {"xf32-insts", LOW(KDL_GPU_TF32) | LOW(KDL_GPU_MFMA_AMD)},
+    {"gfx940-insts", LOW(KDL_GPU_FP8) | LOW(KDL_GPU_MFMA_AMD)},
+    {"gfx950-insts", LOW(KDL_GPU_FP4) | LOW(KDL_GPU_MFMA_AMD)},
+    {"sm_70", LOW(KDL_GPU_TENSOR_CORE_NV)},
+    {"sm_80", LOW(KDL_GPU_ASYNC_COPY_NV)},
+    {"sm_89", LOW(KDL_GPU_FP8) | LOW(KDL_GPU_TENSOR_CORE_NV)},
+    {"sm_90", LOW(KDL_GPU_TMA_NV)},
+    {"sm_90a", LOW(KDL_GPU_WGMMA_NV)},
+    {"sm_100", LOW(KDL_GPU_FP4) | LOW(KDL_GPU_TENSOR_CORE_NV)},
+};
+
 static const implication riscv_implied[] = {
     {KDL_RISCV_ZVFH, {{LOW(KDL_RISCV_ZVFHMIN) | LOW(KDL_RISCV_ZFHMIN), NO_HIGH}}},
     {KDL_RISCV_ZVFHMIN, {{LOW(KDL_RISCV_V), NO_HIGH}}},
@@ -236,9 +256,26 @@ int kdl_feature_bit(kdl_feature_class which, kdl_string name) {
   return bit >= 0 ? bit : find_token(classes[which].aliases, classes[which].alias_count, name);
 }
 
+bool kdl_feature_find(kdl_feature_class which, kdl_string name, kdl_feature_set *out_set) {
+  int bit = kdl_feature_bit(which, name);
+  *out_set = (kdl_feature_set){{0, 0}};
+  if (bit >= 0) {
+    kdl_feature_add(out_set, (unsigned)bit);
+    return true;
+  }
+  for (size_t i = 0; which == KDL_CLASS_GPU && i < sizeof llvm_names / sizeof *llvm_names; ++i) {
+    if (same_name(llvm_names[i].name, name)) {
+      out_set->word[0] = llvm_names[i].tokens;
+      return true;
+    }
+  }
+  return false;
+}
+
 bool kdl_feature_is_known(kdl_string name) {
+  kdl_feature_set set;
   for (int which = 0; which < KDL_CLASS_COUNT; ++which) {
-    if (kdl_feature_bit((kdl_feature_class)which, name) >= 0)
+    if (kdl_feature_find((kdl_feature_class)which, name, &set))
       return true;
   }
   return false;
@@ -274,10 +311,10 @@ bool kdl_feature_parse(kdl_feature_class which, kdl_string list, kdl_feature_set
   kdl_feature_set set = {{0, 0}};
   for (size_t at = 0; list.length && at <= list.length;) {
     size_t end = kdl_text_find(list, at, "+,");
-    int bit = kdl_feature_bit(which, (kdl_string){list.data + at, end - at});
-    if (bit < 0)
+    kdl_feature_set named;
+    if (!kdl_feature_find(which, (kdl_string){list.data + at, end - at}, &named))
       return kdl_parse_fail(out_error, at, "a feature token; tokens are joined by '+'");
-    kdl_feature_add(&set, (unsigned)bit);
+    kdl_feature_join(&set, named);
     at = end + 1;
   }
   *out_set = set;

@@ -88,7 +88,8 @@ kdl_string kdl_metadata_unknown_token(kdl_string list, kdl_feature_class which) 
   for (size_t at = 0; at < list.length;) {
     size_t end = kdl_text_find(list, at, "+,");
     kdl_string token = {list.data + at, end - at};
-    if (kdl_feature_bit(which, token) < 0)
+    kdl_feature_set named;
+    if (!kdl_feature_find(which, token, &named))
       return token;
     at = end + 1;
   }

@@ -246,6 +246,28 @@ static void other_names(void **state) {
   }
 }
 
+static void llvm_names_of_gpus(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {
+      {"mai-insts", "mfma_amd"},
+      {"fp8-insts", "fp8+mfma_amd"},
+      {"sm_90a", "wgmma_nv"},
+      {"sm_89+mai-insts", "fp8+tensor_core_nv+mfma_amd"},
+  };
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    kdl_feature_set set;
+    char buffer[128] = "";
+    kdl_out out = {buffer, sizeof buffer, 0};
+    assert_true(kdl_feature_parse(KDL_CLASS_GPU, kdl_text_of(rows[i][0]), &set, NULL));
+    kdl_out_features(&out, KDL_CLASS_GPU, set);
+    assert_string_equal(buffer, rows[i][1]);
+  }
+  kdl_feature_set set;
+  assert_false(kdl_feature_find(KDL_CLASS_X86, KDL_TEXT("sm_90a"), &set));
+  assert_false(kdl_feature_find(KDL_CLASS_GPU, KDL_TEXT("xnack"), &set));
+  assert_true(kdl_feature_is_known(KDL_TEXT("sm_90a")));
+}
+
 static void names_that_are_none(void **state) {
   (void)state;
   static const char *const names[] = {"", "avx", "-", "bf", "bf160", "bf16 ", " bf16", "Bf16", "_"};
@@ -319,10 +341,15 @@ static void lists(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_x86_token),       cmocka_unit_test(every_aarch64_token),
-      cmocka_unit_test(every_gpu_token),       cmocka_unit_test(other_names),
-      cmocka_unit_test(names_that_are_none),   cmocka_unit_test(closing_is_idempotent),
-      cmocka_unit_test(what_x86_tokens_imply), cmocka_unit_test(lists),
+      cmocka_unit_test(every_x86_token),
+      cmocka_unit_test(every_aarch64_token),
+      cmocka_unit_test(every_gpu_token),
+      cmocka_unit_test(other_names),
+      cmocka_unit_test(llvm_names_of_gpus),
+      cmocka_unit_test(names_that_are_none),
+      cmocka_unit_test(closing_is_idempotent),
+      cmocka_unit_test(what_x86_tokens_imply),
+      cmocka_unit_test(lists),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,8 +43,9 @@ void cli_value_problem(kdl_string value, kdl_parse_error error, char *out_text, 
 /* Tokens                                                                                       */
 
 static bool is_token(kdl_string token, kdl_feature_class which) {
+  kdl_feature_set named;
   return which == KDL_CLASS_COUNT ? kdl_feature_is_known(token)
-                                  : kdl_feature_bit(which, token) >= 0;
+                                  : kdl_feature_find(which, token, &named);
 }
 
 static void suggest_tokens(kdl_feature_class which, kdl_nearest *nearest) {

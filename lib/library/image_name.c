@@ -10,10 +10,12 @@ static void write_name(const kdl_library *lib, uint32_t image, kdl_string before
   /* An indexed image was not read, and producers often declare no kind. */
   bool has_kind = what->kind != KDL_IMAGE_UNKNOWN;
   kdl_string kind = has_kind ? kdl_text_of(kdl_image_kind_name(what->kind)) : KDL_TEXT("");
-  const char *space = has_kind && what->arch.length ? " " : "";
-  if (before.length + kind.length + what->arch.length + sizeof ": image 4294967295 ( )" > size) {
+  char room[KDL_TEXT_SHORT + 1];
+  kdl_string arch = kdl_text_short(what->arch, room);
+  const char *space = has_kind && arch.length ? " " : "";
+  if (before.length + kind.length + arch.length + sizeof ": image 4294967295 ( )" > size) {
     kdl_out_format(&(kdl_out){buffer, size, 0}, "%s%simage %u (%s%s%s)", before.data,
-                   before.length ? ": " : "", (unsigned)image, kind.data, space, what->arch.data);
+                   before.length ? ": " : "", (unsigned)image, kind.data, space, arch.data);
     return;
   }
   char number[10], *digit = number + sizeof number;
@@ -28,7 +30,7 @@ static void write_name(const kdl_library *lib, uint32_t image, kdl_string before
   at = mempcpy(at, kind.data, kind.length);
   if (*space)
     *at++ = *space;
-  at = mempcpy(at, what->arch.data, what->arch.length);
+  at = mempcpy(at, arch.data, arch.length);
   memcpy(at, ")", 2);
 }
 

@@ -177,11 +177,13 @@ static kdl_status fail_no_image_fits(const kdl_ranking *full_ranking) {
   kdl_explanation why;
   kdl_explain_candidate(full_ranking, nearest, &why);
   const kdl_explained_reason *reason = &why.reasons[0];
+  char room[KDL_TEXT_SHORT + 1];
+  kdl_string arch = kdl_text_short(image->arch, room);
   return kdl_fail(KDL_NO_MATCH,
                   "%s: none of %zu images fits %s; the nearest is image %" PRIu32
                   " (%s%s%s): %s%s%s",
                   kernel, full_ranking->count, label, nearest->image,
-                  kdl_image_kind_name(image->kind), image->arch.length ? " " : "", image->arch.data,
+                  kdl_image_kind_name(image->kind), arch.length ? " " : "", arch.data,
                   reason->words, reason->fix[0] ? "; fix: " : "", reason->fix);
 }
 

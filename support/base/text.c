@@ -41,6 +41,22 @@ void kdl_out_parse_error(kdl_out *out, kdl_string text, kdl_parse_error error) {
   kdl_out_format(out, ", expected %s", error.expected);
 }
 
+kdl_string kdl_text_short(kdl_string joined, char room[KDL_TEXT_SHORT + 1]) {
+  enum { max_more = sizeof "+4095 more" - 1 };
+  if (joined.length <= KDL_TEXT_SHORT || !memchr(joined.data, '+', joined.length))
+    return joined;
+  size_t kept = kdl_text_find(joined, 0, "+");
+  for (size_t end; (end = kdl_text_find(joined, kept + 1, "+")) <= KDL_TEXT_SHORT - max_more;)
+    kept = end;
+  size_t more = 0;
+  for (size_t at = kept; at < joined.length; ++at)
+    more += joined.data[at] == '+';
+  if (kept > KDL_TEXT_SHORT - max_more || more > 4095)
+    return joined;
+  int length = snprintf(room, KDL_TEXT_SHORT + 1, "%.*s+%zu more", (int)kept, joined.data, more);
+  return (kdl_string){room, (size_t)length};
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Messages without control characters                                                          */
 

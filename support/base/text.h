@@ -146,6 +146,11 @@ void kdl_out_quoted(kdl_out *out, kdl_string text);
 /* "position 3: found "x", expected ..." */
 void kdl_out_parse_error(kdl_out *out, kdl_string text, kdl_parse_error error);
 
+/* Words joined by '+', such as a CPU's arch with its features, in at most KDL_TEXT_SHORT bytes: as
+ * many as fit, and the number of others. JSON has all of them. */
+enum { KDL_TEXT_SHORT = 48 };
+kdl_string kdl_text_short(kdl_string joined, char room[KDL_TEXT_SHORT + 1]);
+
 /* ------------------------------------------------------------------------------------------ */
 /* UTF-8                                                                                        */
 

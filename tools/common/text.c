@@ -94,29 +94,13 @@ void cli_print_row(const char *label, const char *format, ...) {
   cli_text_print(kdl_text_of(line), "\n");
 }
 
-kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]) {
-  enum { max_more = sizeof "+4095 more" - 1 };
-  if (joined.length <= CLI_SHORT || !memchr(joined.data, '+', joined.length))
-    return joined;
-  size_t kept = kdl_text_find(joined, 0, "+");
-  for (size_t end; (end = kdl_text_find(joined, kept + 1, "+")) <= CLI_SHORT - max_more;)
-    kept = end;
-  size_t more = 0;
-  for (size_t at = kept; at < joined.length; ++at)
-    more += joined.data[at] == '+';
-  if (kept > CLI_SHORT - max_more || more > 4095)
-    return joined;
-  int length = snprintf(room, CLI_SHORT + 1, "%.*s+%zu more", (int)kept, joined.data, more);
-  return (kdl_string){room, (size_t)length};
-}
-
 kdl_string cli_text_short_words(kdl_string line, char *room, size_t size) {
   kdl_out out = {room, size, 0};
   *room = '\0';
   for (size_t at = 0, end; at < line.length; at = end + 1) {
-    char short_room[CLI_SHORT + 1];
+    char short_room[KDL_TEXT_SHORT + 1];
     end = kdl_text_find(line, at, " ");
-    kdl_string word = cli_text_short((kdl_string){line.data + at, end - at}, short_room);
+    kdl_string word = kdl_text_short((kdl_string){line.data + at, end - at}, short_room);
     kdl_out_format(&out, "%s%.*s", at ? " " : "", (int)word.length, word.data);
   }
   return (kdl_string){room, out.used};

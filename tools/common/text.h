@@ -28,12 +28,7 @@ void cli_text_printf(FILE *file, const char *format, ...) __attribute__((format(
 void cli_print_row(const char *label, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Words joined by '+', such as a CPU's arch with its features, in at most CLI_SHORT columns: as
- * many as fit, and the number of others. JSON has all of them. */
-enum { CLI_SHORT = 48 };
-kdl_string cli_text_short(kdl_string joined, char room[CLI_SHORT + 1]);
-
-/* The same for each word of a line, such as a device's; `room` takes as much as the line. */
+/* kdl_text_short for each word of a line, such as a device's; `room` takes as much as the line. */
 kdl_string cli_text_short_words(kdl_string line, char *room, size_t size);
 
 /* ------------------------------------------------------------------------------------------ */

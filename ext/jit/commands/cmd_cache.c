@@ -66,8 +66,8 @@ static kdl_status add_entry_row(void *user, const kdl_cache_checked_entry *check
   cli_table_add_number(table, checked->file->size);
   cli_table_add(table, kdl_text_of(used));
   kdl_string device = entry ? field(entry->link_key, "device") : kdl_text_of("");
-  char room[CLI_SHORT + 1];
-  cli_table_add(table, listing->is_long ? device : cli_text_short(device, room));
+  char room[KDL_TEXT_SHORT + 1];
+  cli_table_add(table, listing->is_long ? device : kdl_text_short(device, room));
   cli_table_add(table, entry ? field(entry->notes, "source") : kdl_text_of(""));
   if (!entry)
     cli_table_add_line(table, "", kdl_text_of(checked->error));

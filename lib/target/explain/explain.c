@@ -10,9 +10,14 @@
 
 typedef const kdl_mismatch *mismatch_ref;
 
+static void print_image_arch(mismatch_ref m, kdl_out *out) {
+  char room[KDL_TEXT_SHORT + 1];
+  kdl_out_printable(out, kdl_text_short(m->image->arch, room));
+}
+
 static void print_built_for(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "built for ");
-  kdl_out_printable(out, m->image->arch);
+  print_image_arch(m, out);
 }
 
 static void print_capability(kdl_out *out, uint32_t arch) {
@@ -159,7 +164,7 @@ static void words_other_family(mismatch_ref m, kdl_out *out) {
   kdl_out_format(out, "built for %ss", kdl_family_name(family));
   if (m->image->arch.length) {
     kdl_out_format(out, " (");
-    kdl_out_printable(out, m->image->arch);
+    print_image_arch(m, out);
     kdl_out_format(out, ")");
   }
   kdl_out_format(out, "; the device is %s %s (", m->device->family == KDL_FAMILY_SPIRV ? "a" : "an",

@@ -94,9 +94,9 @@ static void add_below(cli_table *table, const kdl_device_spec *spec) {
 static void add_driver_and_features(cli_table *table, const kdl_device_spec *spec, bool all) {
   char list[KDL_SPEC_LINE] = "";
   list_features(spec, &(kdl_out){list, sizeof list, 0});
-  char room[CLI_SHORT + 1];
+  char room[KDL_TEXT_SHORT + 1];
   cli_table_add(table, kdl_text_of(spec->driver));
-  cli_table_add(table, all ? kdl_text_of(list) : cli_text_short(kdl_text_of(list), room));
+  cli_table_add(table, all ? kdl_text_of(list) : kdl_text_short(kdl_text_of(list), room));
 }
 
 static void add_line(cli_table *table, const char *label, const kdl_device_spec *spec) {

@@ -162,11 +162,11 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
 
 /* Machine code for a CPU without an arch is marked: no device admits it. */
 static void add_arch(cli_table *table, const kdl_image_info *image, bool wide) {
-  char room[CLI_SHORT + 1];
+  char room[KDL_TEXT_SHORT + 1];
   bool is_unknown = image->kind == KDL_IMAGE_OBJECT && image->arch.length == 0;
   cli_table_add(table, is_unknown ? KDL_TEXT("unknown")
                        : wide     ? image->arch
-                                  : cli_text_short(image->arch, room));
+                                  : kdl_text_short(image->arch, room));
 }
 
 static void add_image_row(cli_table *table, const listing *what, kdl_library *lib,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl which: the image that a device would select, on one line. */
 #include "support/base/error.h"
+#include "support/base/text.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/json.h"
 #include "tools/common/output.h"
@@ -16,8 +17,8 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
   static const kdl_string unknown = {"-", 1};
   kdl_image_info image = cli_image_at(lib, index);
   printf("%zu ", index);
-  char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
-  cli_text_print(image.arch.length ? cli_text_short(image.arch, arch) : unknown, " ");
+  char room[CLI_IMAGE_KIND_ROOM], arch[KDL_TEXT_SHORT + 1];
+  cli_text_print(image.arch.length ? kdl_text_short(image.arch, arch) : unknown, " ");
   puts(cli_image_kind_name(&image, room));
   return KDL_OK;
 }

@@ -97,9 +97,9 @@ static kdl_status print_images(const matrix *m) {
   for (size_t i = 0; i < m->image_count; ++i) {
     kdl_image_info image = cli_image_at(m->query->input->lib, i);
     cli_table_add(table, kdl_text_of(m->titles[i]));
-    char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
+    char room[CLI_IMAGE_KIND_ROOM], arch[KDL_TEXT_SHORT + 1];
     cli_table_add(table, kdl_text_of(cli_image_kind_name(&image, room)));
-    cli_table_add(table, cli_text_short(image.arch, arch));
+    cli_table_add(table, kdl_text_short(image.arch, arch));
     for (size_t k = 0; k < count; ++k) {
       const kdl_string *value = kdl_image_value(m->query->input->lib, i, shown[k]);
       cli_table_add(table, value ? *value : (kdl_string){"", 0});

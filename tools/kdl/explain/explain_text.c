@@ -62,9 +62,9 @@ static void add_verdict_row(cli_table *table, const cli_query *query, cli_rankin
   cli_table_add_number(table, verdict->image);
   if (show & show_module)
     cli_table_add_number(table, image.module);
-  char room[CLI_IMAGE_KIND_ROOM], arch[CLI_SHORT + 1];
+  char room[CLI_IMAGE_KIND_ROOM], arch[KDL_TEXT_SHORT + 1];
   cli_table_add(table, kdl_text_of(cli_image_kind_name(&image, room)));
-  cli_table_add(table, cli_text_short(image.arch, arch));
+  cli_table_add(table, kdl_text_short(image.arch, arch));
   if (show & show_priority)
     cli_table_add_number(table, verdict->priority);
   if (show & show_tag)
@@ -187,9 +187,9 @@ static void print_native_target(const cli_ranking *ranking, const char *how) {
 static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   const kdl_verdict *first = ranking->chosen ? ranking->chosen : &ranking->items[0];
   kdl_image_info image = cli_image_at(query->input->lib, first->image);
-  char text[512], kind[CLI_IMAGE_KIND_ROOM], room[CLI_SHORT + 1];
+  char text[512], kind[CLI_IMAGE_KIND_ROOM], room[KDL_TEXT_SHORT + 1];
   kdl_out out = {text, sizeof text, 0};
-  kdl_string arch = cli_text_short(image.arch, room);
+  kdl_string arch = kdl_text_short(image.arch, room);
   kdl_out_format(&out, "%simage %zu (%s%s%.*s)", ranking->chosen ? "" : "none; the nearest is ",
                  first->image, cli_image_kind_name(&image, kind), arch.length ? " " : "",
                  (int)arch.length, arch.data);

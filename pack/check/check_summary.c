@@ -119,7 +119,6 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
   case OF_UNKNOWN:
   case OF_HOLLOW:
   case OF_SOURCE:
-    break;
   case OF_DRIVER:
   case OF_RUNTIME:
   case OF_SETTINGS:

@@ -210,13 +210,23 @@ static bool depends_on_cuda(const check_library *library) {
 
 /* ------------------------------------------------------------------------------------------ */
 
+/* ELF files, and programs and DLLs of Windows. */
+static bool is_x86_64(const check_file *file) {
+  enum { dos_header_size = 64, at_pe_header = 60, pe_x86_64 = 0x8664 };
+  uint8_t head[dos_header_size];
+  if (!read_file_part(file, 0, head, sizeof head))
+    return false;
+  if (kdl_load_u32(head) == KDL_MAGIC_ELF)
+    return kdl_load_u16(head + offsetof(Elf64_Ehdr, e_machine)) == EM_X86_64;
+  return head[0] == 'M' && head[1] == 'Z' &&
+         read_file_part(file, kdl_load_u32(head + at_pe_header), head, 6) &&
+         memcmp(head, "PE\0", 4) == 0 && kdl_load_u16(head + 4) == pe_x86_64;
+}
+
 void check_find_dependencies(check *c, const check_file *file, check_library *library) {
   elf_reader elf;
   uint64_t strings, value;
-  uint8_t head[offsetof(Elf64_Ehdr, e_version)];
-  library->is_x86_64 = read_file_part(file, 0, head, sizeof head) &&
-                       kdl_load_u32(head) == KDL_MAGIC_ELF &&
-                       kdl_load_u16(head + offsetof(Elf64_Ehdr, e_machine)) == EM_X86_64;
+  library->is_x86_64 = is_x86_64(file);
   if (open_elf(file, &elf) && find_dynamic_strings(&elf, &strings)) {
     for (size_t i = 0; i < elf.dynamic_count; ++i) {
       char name[64] = "";

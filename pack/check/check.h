@@ -87,6 +87,7 @@ typedef struct check_verdict {
   bool is_covered_by_sibling; /* siblings run: this one is for other devices */
   size_t kernels_apart;       /* then: its kernels that no sibling runs */
   bool counts_idle;           /* kernels that only end for every device count as hollow */
+  bool package_runs;          /* at least in part: check_mark_running_packages */
   bool is_for_other_host; /* its CPU code is not for the processors that the device comes with */
   bool has_better_alternative; /* check_choose_alternatives */
   const char *condition;       /* "with CUDA 12.8 or later": where it answers for alternatives of
@@ -332,8 +333,8 @@ check_answer check_answer_of(const check *c, const check_library *library, size_
 /* "yes", "partly", "no", "other", "empty" */
 const char *check_answer_name(check_answer answer);
 
-/* Whether the answer is one for exit code 3. */
-bool check_fails(const check *c, check_answer answer);
+/* Whether the library's answer is one for exit code 3. */
+bool check_fails(const check *c, const check_library *library, size_t device);
 
 /* Whether any library fails on one of the devices. */
 bool check_any_fails(const check *c);
@@ -366,6 +367,9 @@ void check_assign_groups(check *c);
 
 /* Of libraries of a group that are alternatives of each other, lets one answer for all. */
 void check_choose_alternatives(check *c);
+
+/* Finds the libraries of packages that run, at least in part. */
+void check_mark_running_packages(check *c);
 
 /* Whether the file name says for which version of a runtime it is built. */
 bool check_names_a_version(const char *file);

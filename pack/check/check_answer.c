@@ -57,14 +57,17 @@ const char *check_answer_name(check_answer answer) {
   return names[answer];
 }
 
-bool check_fails(const check *c, check_answer answer) {
-  return answer == CHECK_NO || (answer == CHECK_PARTLY && !c->allows_partly);
+/* What of a package runs is answered with partly where one of its libraries does not. */
+bool check_fails(const check *c, const check_library *library, size_t device) {
+  check_answer answer = check_answer_of(c, library, device);
+  bool is_allowed = c->allows_partly && library->verdicts[device].package_runs;
+  return (answer == CHECK_PARTLY || answer == CHECK_NO) && !is_allowed;
 }
 
 bool check_any_fails(const check *c) {
   for (size_t i = 0; i < c->library_count; ++i) {
     for (size_t device = 0; device < c->devices.count; ++device) {
-      if (check_fails(c, check_answer_of(c, &c->libraries[i], device)))
+      if (check_fails(c, &c->libraries[i], device))
         return true;
     }
   }

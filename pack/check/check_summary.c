@@ -228,13 +228,34 @@ static int compare_groups(const void *left, const void *right) {
   return !a->package != !b->package ? (a->package ? -1 : 1) : strcmp(a->group, b->group);
 }
 
+static const check_library **sort_by_group(const check *c) {
+  const check_library **sorted = xcalloc(c->library_count + 1, sizeof *sorted);
+  for (size_t i = 0; i < c->library_count; ++i)
+    sorted[i] = &c->libraries[i];
+  if (c->library_count)
+    qsort(sorted, c->library_count, sizeof *sorted, compare_groups);
+  return sorted;
+}
+
+void check_mark_running_packages(check *c) {
+  const check_library **sorted = sort_by_group(c);
+  for (size_t device = 0; device < c->devices.count; ++device) {
+    for (size_t from = 0, to; from < c->library_count; from = to) {
+      bool runs = false;
+      for (to = from; to < c->library_count && compare_groups(&sorted[from], &sorted[to]) == 0;
+           ++to)
+        runs |= check_answer_of(c, sorted[to], device) <= CHECK_PARTLY;
+      for (size_t i = from; i < to; ++i)
+        sorted[i]->verdicts[device].package_runs = runs;
+    }
+  }
+  free(sorted);
+}
+
 static groups list_groups(check *c) {
   size_t count = c->library_count;
-  const check_library **sorted = xcalloc(count, sizeof *sorted);
+  const check_library **sorted = sort_by_group(c);
   groups all = {.items = xcalloc(count, sizeof *all.items)};
-  for (size_t i = 0; i < count; ++i)
-    sorted[i] = &c->libraries[i];
-  qsort(sorted, count, sizeof *sorted, compare_groups);
   for (size_t i = 0; i < count; ++i) {
     if (i == 0 || compare_groups(&sorted[i - 1], &sorted[i]) != 0) {
       size_t size = c->devices.count * sizeof(tally);

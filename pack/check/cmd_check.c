@@ -112,6 +112,7 @@ static kdl_status find_libraries(const cli_args *args, check *c, bool *out_faile
   check_mark_covered_by_siblings(c);
   check_assign_groups(c);
   check_choose_alternatives(c);
+  check_mark_running_packages(c);
   if (c->error_count)
     qsort(c->errors, c->error_count, sizeof *c->errors, compare_errors);
   return KDL_OK;

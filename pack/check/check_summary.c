@@ -331,13 +331,18 @@ static const char *explain_answer(check *c, const tally *counted, check_answer a
   return "has no kernels";
 }
 
-/* Of a package that has code for the device: a build with code for it is no advice. */
-static void add_lack(check *c, cli_table *table, const check_gap *gap,
+/* Of a package that has code for the device: where most kernels do, a build with code for it is no
+ * advice. */
+static void add_lack(check *c, cli_table *table, const tally *counted,
                      const kdl_device_info *about) {
+  bool has_most = counted->native > counted->counts.missing;
   const char *text = xarena_format(
-      &c->arena, "some kernels have no code for %.*s; the nearest of theirs is for %s",
-      (int)strcspn(about->arch, ":+"), about->arch, gap->arch);
-  cli_table_add_line(table, "note", kdl_text_of(text));
+      &c->arena,
+      has_most ? "some kernels have no code for %.*s; the nearest of theirs is for %s"
+               : "a build with code for %.*s in all kernels; the nearest of those without it is "
+                 "for %s",
+      (int)strcspn(about->arch, ":+"), about->arch, counted->gap->arch);
+  cli_table_add_line(table, has_most ? "note" : "try", kdl_text_of(text));
 }
 
 static void add_summary_row(check *c, cli_table *table, const groups *all, const group *of,
@@ -365,9 +370,8 @@ static void add_summary_row(check *c, cli_table *table, const groups *all, const
     cli_table_add_line(table, "instead", kdl_text_of(instead));
   else if (counted->conflict)
     return;
-  else if (counted->gap && counted->native > counted->counts.missing &&
-           cause_of(counted->gap) == OF_ARCH)
-    add_lack(c, table, counted->gap, &about);
+  else if (counted->gap && counted->native && cause_of(counted->gap) == OF_ARCH)
+    add_lack(c, table, counted, &about);
   else if (counted->gap)
     check_add_advice(c, table, counted->gap, device);
 }

@@ -230,8 +230,9 @@ static PY_COLD bool fail_keyword(const py_launcher *self, const char *method, Py
   else if (key != key_items && key != key_grid)
     snprintf(grid, sizeof grid, "grid=(%" PRIu64 ", %" PRIu64 ", %" PRIu64 "), ", items->x,
              items->y, items->z);
-  PyErr_Format(PyExc_TypeError, "%s[items](...) has no argument '%U': use %s.%s(..., %s%s=%R)",
-               kernel, name, kernel, method, grid, launch_names[key], value);
+  PyErr_Format(PyExc_TypeError, "%s[items](...) has no argument '%U': use %s.%s(..., %s%s=%R)%s",
+               kernel, name, kernel, method, grid, launch_names[key], value,
+               *grid ? ", where grid counts groups" : "");
   return false;
 }
 

@@ -202,12 +202,17 @@ static void free_entry(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   free(entry);
 }
 
+/* Nothing is learnt of classes that have no entry then. */
+static bool is_full(kdl_adaptive *adaptive) {
+  return atomic_load(&adaptive->class_count) >= KDL_CLASS_LIMIT;
+}
+
 kdl_class_entry *kdl_choices_entry(kdl_adaptive *adaptive, const kdl_problem_class *key) {
   uint64_t hash = class_hash(key);
   kdl_trie_node *known = kdl_trie_find(&adaptive->classes_by_key, hash, is_entry_of, key);
   if (known)
     return (kdl_class_entry *)known;
-  if (atomic_load(&adaptive->class_count) >= KDL_CLASS_LIMIT)
+  if (is_full(adaptive))
     return NULL;
   kdl_class_entry *made = create_entry(adaptive, key);
   if (!made)
@@ -310,7 +315,9 @@ static bool is_class_decided(kdl_adaptive *adaptive, const kdl_extent *extent, u
   const kdl_problem_class key = class_of(adaptive, extent, flags, args);
   const kdl_class_entry *entry = (kdl_class_entry *)kdl_trie_find(
       &adaptive->classes_by_key, class_hash(&key), is_entry_of, &key);
-  return entry && atomic_load_explicit(&entry->choice, memory_order_acquire) & KDL_CHOICE_DECIDED;
+  if (!entry)
+    return is_full(adaptive);
+  return atomic_load_explicit(&entry->choice, memory_order_acquire) & KDL_CHOICE_DECIDED;
 }
 
 /* ------------------------------------------------------------------------------------------ */

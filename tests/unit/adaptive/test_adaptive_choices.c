@@ -569,6 +569,25 @@ static void the_largest_extents_have_priors(void **state) {
   kdl_adaptive_choice->close(adaptive, true);
 }
 
+/* A library may carry as many classes as are kept: of others nothing is learnt, and who launches
+ * until they are decided ends. */
+static void classes_beyond_the_limit_are_decided(void **state) {
+  (void)state;
+  test_kernel kernel = {.us = {100, 90}};
+  const uint32_t n = 100000;
+  const void *pointers[] = {&n};
+  const kdl_args args = {1, pointers, NULL};
+  const kdl_extent items = kdl_extent1(n);
+  use_empty_cache();
+  open_kernel(&kernel, 2);
+  assert_false(kdl_adaptive_choice->is_decided(kernel.adaptive, &items, 0, &args));
+  for (uint64_t i = 0; i < KDL_CLASS_LIMIT; ++i)
+    assert_non_null(kdl_choices_entry(kernel.adaptive, &(kdl_problem_class){{i, 0}}));
+  assert_int_equal(launch(&kernel, n), 0);
+  assert_true(kdl_adaptive_choice->is_decided(kernel.adaptive, &items, 0, &args));
+  close_kernel(&kernel);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exploration_stays_in_its_budget),
@@ -590,6 +609,7 @@ int main(void) {
       cmocka_unit_test(times_that_are_none_are_not_added_up),
       cmocka_unit_test(a_hanging_trial_is_excluded),
       cmocka_unit_test(the_largest_extents_have_priors),
+      cmocka_unit_test(classes_beyond_the_limit_are_decided),
   };
   return cmocka_run_group_tests(tests, NULL, clean_up);
 }

@@ -137,10 +137,11 @@ uint64_t gpu_tile_count(const gpu_tile *tile, const kdl_matmul_gpu_problem *prob
 
 uint32_t gpu_band(const gpu_machine *machine, const gpu_tile *tile, uint32_t m) {
   const uint32_t rows = (uint32_t)divide_up(m, tile->rows);
-  uint32_t side = 1;
-  while ((side + 1) * (side + 1) * tile->rows <= machine->units * tile->columns)
+  const uint64_t area = (uint64_t)machine->units * tile->columns;
+  uint64_t side = 1;
+  while ((side + 1) * (side + 1) * tile->rows <= area)
     ++side;
-  const uint32_t bands = (rows + side / 2) / side;
+  const uint64_t bands = (rows + side / 2) / side;
   return bands ? (uint32_t)divide_up(rows, bands) : rows;
 }
 

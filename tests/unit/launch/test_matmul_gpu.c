@@ -75,6 +75,9 @@ static void tiles_of_one_time_are_a_square(void **state) {
   assert_int_equal(gpu_band(&h200, &tiles[0], 8192), 16); /* 16 by 8 of 128 by 256 */
   assert_int_equal(gpu_band(&h200, &tiles[0], 300), 3);
   assert_int_equal(gpu_band(&h200, &tiles[0], 0), 0);
+  const gpu_machine vast = {.units = UINT32_MAX, .group_bytes = 228 << 10};
+  static const gpu_tile narrow = {64, 1, 64, 256, 8320, 16640, 1, 4, 4};
+  assert_int_equal(gpu_band(&vast, &narrow, 8192), 128); /* no square beyond 32 bits is sought */
 }
 
 static void launches_begin_early(void **state) {

@@ -115,6 +115,17 @@ static unsigned read_topics(const char *list) {
   return topics;
 }
 
+/* Also the values of variables may come from elsewhere. */
+static __attribute__((format(printf, 2, 3))) void report(FILE *file, const char *format, ...) {
+  char line[PATH_MAX + 256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  kdl_text_escape_controls(line, sizeof line);
+  fprintf(file, "kdl: %s\n", line);
+}
+
 static void report_unknown_topics(const char *list) {
   for (const char *at = list; *at;) {
     size_t length = strcspn(at, ",");
@@ -122,10 +133,9 @@ static void report_unknown_topics(const char *list) {
     for (size_t i = 0; i < KDL_DEBUG_TOPIC_COUNT; ++i)
       known |= strlen(topic_names[i]) == length && strncmp(at, topic_names[i], length) == 0;
     if (!known)
-      fprintf(debug_file,
-              "kdl: KDL_DEBUG: found \"%.*s\", expected files, devices, select, link, load, launch "
-              "or all\n",
-              (int)length, at);
+      report(debug_file,
+             "KDL_DEBUG: found \"%.*s\", expected files, devices, select, link, load, launch or all",
+             length < 256 ? (int)length : 256, at);
     at += length + (at[length] == ',');
   }
 }
@@ -139,7 +149,7 @@ static void read_debug_from(const char *list) {
     if (file)
       debug_file = file;
     else
-      fprintf(stderr, "kdl: KDL_DEBUG_OUTPUT: cannot open %s, writing here\n", path);
+      report(stderr, "KDL_DEBUG_OUTPUT: cannot open %s, writing here", path);
   }
   debug_topics = read_topics(list);
   report_unknown_topics(list);

@@ -43,6 +43,7 @@ static void write_verdict_json(cli_json *json, const check *c, const check_libra
   cli_json_put_text(json, "condition", verdict->condition);
   cli_json_put_bool(json, "is_alternative", verdict->has_better_alternative);
   cli_json_put_bool(json, "fails", check_fails(c, library, device));
+  cli_json_put_text(json, "conflict", verdict->conflict);
   cli_json_put_text(json, "runtime", check_runtime_compat_name(verdict->runtime));
   cli_json_put_bool(json, "host_fits", !verdict->is_for_other_host);
   cli_json_put_number(json, "modules", coverage->modules);

@@ -115,10 +115,11 @@ static void add_library_row(check *c, cli_table *table, const check_library *lib
   const check_verdict *verdict = &library->verdicts[device];
   const kdl_coverage *coverage = &verdict->coverage;
   bool runs = check_answer_of(c, library, device) == CHECK_YES;
-  cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE ? "*"
-                                   : verdict->outcome == CHECK_JIT  ? "+"
-                                   : runs                           ? "~"
-                                                                    : "."));
+  cli_table_add(table, kdl_text_of(verdict->conflict                  ? "."
+                                   : verdict->outcome == CHECK_NATIVE ? "*"
+                                   : verdict->outcome == CHECK_JIT    ? "+"
+                                   : runs                             ? "~"
+                                                                      : "."));
   cli_table_add(table, kdl_text_of(library->group));
   cli_table_add(table, kdl_text_of(check_display_path(c, library)));
   cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
@@ -127,6 +128,11 @@ static void add_library_row(check *c, cli_table *table, const check_library *lib
   if (has_hollow)
     cli_table_add_number(table, coverage->kernels_hollow);
   cli_table_add_number(table, coverage->kernels - coverage->kernels_run - coverage->kernels_hollow);
+  if (verdict->conflict)
+    cli_table_add_line(
+        table, "conflict",
+        kdl_text_of(xarena_format(&c->arena, "no version of %s runs all libraries of its package",
+                                  verdict->conflict)));
   for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN;
        ++i) {
     if (!library->dependencies[i].version)

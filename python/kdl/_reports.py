@@ -69,6 +69,8 @@ def _why(result: dict[str, Any]) -> str:
     if result["is_alternative"]:
         return "an alternative to it serves the device better"
     said = [_text(result["condition"])] if result["condition"] else []
+    if result["conflict"]:
+        said.append(f"no version of {_text(result['conflict'])} runs all libraries of its package")
     if result["runtime"] == "too_new":
         said.append("its CUDA runtime is too new for the driver")
     if not result["host_fits"]:

@@ -133,9 +133,10 @@ static void report_unknown_topics(const char *list) {
     for (size_t i = 0; i < KDL_DEBUG_TOPIC_COUNT; ++i)
       known |= strlen(topic_names[i]) == length && strncmp(at, topic_names[i], length) == 0;
     if (!known)
-      report(debug_file,
-             "KDL_DEBUG: found \"%.*s\", expected files, devices, select, link, load, launch or all",
-             length < 256 ? (int)length : 256, at);
+      report(
+          debug_file,
+          "KDL_DEBUG: found \"%.*s\", expected files, devices, select, link, load, launch or all",
+          length < 256 ? (int)length : 256, at);
     at += length + (at[length] == ',');
   }
 }

@@ -166,12 +166,12 @@ const cli_command cli_command_check = {
         "PATH is a file, a folder or an archive (a wheel, zip, tar). Each package with device "
         "code gets a line per device: whether it runs, why not, and what to do. With -v every "
         "library is listed by its kernels: '*' all run as machine code, '+' all run, some "
-        "compiled by the driver, '~' it is built for the device and has kernels for others, '.' "
-        "it does not run or lacks kernels, with the reasons. A runtime that a library is linked "
-        "against (libcudart.so.N) is compared with the driver, if the driver's version is known; "
-        "the version of a statically linked one is unknown. Links are not followed; files that "
-        "cannot be read are listed at the end. The exit code is 3 if something does not run. "
-        "KDL_DEVICE replaces a missing --device.\n"
+        "compiled by the driver, '~' enough of them run for yes, '.' it is answered with partly or "
+        "no, with the reasons. A runtime that a library is linked against (libcudart.so.N) is "
+        "compared with the driver, if the driver's version is known; the version of a statically "
+        "linked one is unknown. Links are not followed; files that cannot be read are listed at "
+        "the end. The exit code is 3 if an answer is partly or no. KDL_DEVICE replaces a missing "
+        "--device.\n"
         "With --process, or a program to run, the files that it maps are checked. The report goes "
         "to standard error; the exit code is the program's unless that is 0.",
     .options =

@@ -22,7 +22,7 @@ static void add_dependencies(kdl_string rule, kdl_string_list *files) {
     kdl_string name = {rule.data + at, end - at};
     bool is_name = name.length && !kdl_text_is(name, "\\");
     if (is_name && !kdl_text_is_one_of(name, files->items, files->count))
-      kdl_string_list_append_format(files, "%.*s", CC_STRING_ARGS(name));
+      kdl_string_list_append_format(files, "%.*s", CLI_STRING_ARGS(name));
   }
 }
 
@@ -66,6 +66,6 @@ kdl_status cc_depfile_write(kdl_arena *arena, const cc_job *jobs, size_t count,
   size_t size;
   FILE *out = xtext_stream(&text, &size);
   write_rule(out, file, &files);
-  kdl_string rules = cc_text_close(arena, out, &text, &size);
+  kdl_string rules = cli_text_close(arena, out, &text, &size);
   return cli_output_save(file->path, rules.data, rules.length);
 }

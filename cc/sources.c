@@ -119,13 +119,13 @@ static kdl_status parse_variant(kdl_arena *arena, const char *text, const char *
 kdl_status cc_sources_parse(kdl_arena *arena, const cli_args *args, cc_source **out_sources,
                             size_t *out_count) {
   const char *requested = cli_args_value(args, "language");
-  cc_list list = {.count = 0};
-  cc_source *source = cc_list_add(arena, &list, sizeof *source);
+  cli_list list = {.count = 0};
+  cc_source *source = cli_list_add(arena, &list, sizeof *source);
   *source = (cc_source){.path = args->operands[0], .features = ""};
   KDL_TRY(check_file(source->path, requested, &source->language));
   size_t cursor = 0;
   for (const char *text; (text = cli_args_next(args, "variant", &cursor));)
-    KDL_TRY(parse_variant(arena, text, requested, cc_list_add(arena, &list, sizeof *source)));
+    KDL_TRY(parse_variant(arena, text, requested, cli_list_add(arena, &list, sizeof *source)));
   *out_sources = list.items;
   *out_count = list.count;
   return KDL_OK;
@@ -134,7 +134,7 @@ kdl_status cc_sources_parse(kdl_arena *arena, const cli_args *args, cc_source **
 /* ------------------------------------------------------------------------------------------ */
 /* --targets                                                                                    */
 
-static kdl_status add_target(kdl_arena *arena, kdl_string name, cc_list *list) {
+static kdl_status add_target(kdl_arena *arena, kdl_string name, cli_list *list) {
   const cc_target *others = list->items;
   cc_target target;
   bool is_there = false; /* two devices may have one architecture: h100,h200 */
@@ -143,16 +143,16 @@ static kdl_status add_target(kdl_arena *arena, kdl_string name, cc_list *list) {
     is_there |= strcmp(others[i].name, target.name) == 0;
     if (kdl_text_equal(others[i].spelling, target.spelling))
       return kdl_fail(KDL_BAD_CALL, "--targets: %.*s is given twice: give each target once",
-                      CC_STRING_ARGS(target.spelling));
+                      CLI_STRING_ARGS(target.spelling));
   }
   if (!is_there)
-    *(cc_target *)cc_list_add(arena, list, sizeof target) = target;
+    *(cc_target *)cli_list_add(arena, list, sizeof target) = target;
   return KDL_OK;
 }
 
 kdl_status cc_targets_parse(kdl_arena *arena, const cli_args *args, cc_target **out_targets,
                             size_t *out_count) {
-  cc_list list = {.count = 0};
+  cli_list list = {.count = 0};
   size_t cursor = 0;
   for (const char *at; (at = cli_args_next(args, "targets", &cursor));) {
     for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)

@@ -4,7 +4,7 @@
 #include "compiler/ir/groups/groups.h"
 #include "ld/confine/confine.h"
 #include "ld/confine/worker.h"
-#include "ld/linker/module.h"
+#include "compiler/ir/linker/module.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/input.h"
@@ -31,15 +31,15 @@ static kdl_status parse_groups_kernel(kdl_arena *arena, const char *text,
 }
 
 typedef struct {
-  ld_request request;
+  ir_request request;
   ir_groups_kernel *kernels;
   size_t count;
   bool strips;
 } groups_job;
 
-static kdl_status lower_groups(const groups_job *job, ld_context *context, LLVMModuleRef module) {
+static kdl_status lower_groups(const groups_job *job, ir_context *context, LLVMModuleRef module) {
   KDL_TRY(ir_groups_lower(module, job->kernels, job->count));
-  KDL_TRY(ld_context_check(context, "barriers"));
+  KDL_TRY(ir_context_check(context, "barriers"));
   if (job->strips)
     LLVMStripModuleDebugInfo(module);
   LLVMMemoryBufferRef made = LLVMWriteBitcodeToMemoryBuffer(module);
@@ -50,20 +50,20 @@ static kdl_status lower_groups(const groups_job *job, ld_context *context, LLVMM
 }
 
 static kdl_status confine_and_lower(const groups_job *job) {
-  const ld_request *request = &job->request;
+  const ir_request *request = &job->request;
   ld_confinement confinement;
-  ld_context context;
+  ir_context context;
   cli_bytes bytes;
   LLVMModuleRef module = NULL;
   KDL_TRY(ld_confine(request, NULL, NULL, &confinement));
   KDL_TRY(cli_bytes_read(request->path, &bytes));
-  ld_context_init(&context);
-  kdl_status status = ld_module_read_text(&context, bytes.data, bytes.size, request->path, &module);
+  ir_context_init(&context);
+  kdl_status status = ir_module_read_text(&context, bytes.data, bytes.size, request->path, &module);
   if (status == KDL_OK)
     status = lower_groups(job, &context, module);
   if (module)
     LLVMDisposeModule(module);
-  ld_context_free(&context);
+  ir_context_free(&context);
   cli_bytes_free(&bytes);
   return status;
 }

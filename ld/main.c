@@ -3,14 +3,15 @@
  * describes its interface. */
 #include "ld/confine/confine.h"
 #include "ld/confine/worker.h"
-#include "ld/emit/emit.h"
+#include "compiler/ir/emit/emit.h"
 #include "ld/groups_command.h"
-#include "ld/linker/fold.h"
-#include "ld/portable/command.h"
-#include "ld/portable/form.h"
-#include "ld/portable/lower.h"
+#include "compiler/ir/linker/fold.h"
+#include "ld/portable_command.h"
+#include "compiler/ir/portable/form.h"
+#include "compiler/ir/portable/lower.h"
 #include "ld/report.h"
-#include "ld/spirv/spirv.h"
+#include "ld/request.h"
+#include "compiler/ir/spirv/spirv.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"
@@ -44,7 +45,7 @@ static void on_llvm_fatal_error(const char *reason) {
 
 /* Built-in microkernels that are missing now may be installed later: the result depends on that
  * too. */
-static char *find_builtin(const ld_linker *linker, const char *file, char place[PATH_MAX]) {
+static char *find_builtin(const ir_linker *linker, const char *file, char place[PATH_MAX]) {
   place[0] = '\0';
   if (!linker->request->has_builtin || !cli_program_file(file, place))
     return NULL;
@@ -56,31 +57,31 @@ static char *find_builtin(const ld_linker *linker, const char *file, char place[
   return found;
 }
 
-static void add_dependence(ld_linker *linker, const char *found, const char *place) {
+static void add_dependence(ir_linker *linker, const char *found, const char *place) {
   if (*place)
-    ld_string_list_append(&linker->depends, found ? found : place);
+    xstring_list_append(&linker->depends, found ? found : place);
 }
 
-static kdl_status open_libraries(ld_linker *linker) {
-  return ld_libraries_open(linker->request, linker->is_portable ? linker->portable : NULL,
+static kdl_status open_libraries(ir_linker *linker) {
+  return ir_libraries_open(linker->request, linker->is_portable ? linker->portable : NULL,
                            linker->builtin, &linker->libraries);
 }
 
 /* Bitcode, or SPIR-V, which becomes portable bitcode. */
-static kdl_status read_caller(ld_linker *linker, const cli_bytes *caller) {
-  linker->is_portable = ld_spirv_is(caller->data, caller->size);
+static kdl_status read_caller(ir_linker *linker, const cli_bytes *caller) {
+  linker->is_portable = ir_spirv_is(caller->data, caller->size);
   if (linker->is_portable) {
     KDL_TRY(open_libraries(linker));
-    return ld_spirv_read(linker, caller->data, caller->size);
+    return ir_spirv_read(linker, caller->data, caller->size);
   }
-  KDL_TRY(ld_module_read(linker->context, caller->data, caller->size, linker->request->caller,
+  KDL_TRY(ir_module_read(linker->context, caller->data, caller->size, linker->request->caller,
                          &linker->module));
-  linker->is_portable = ld_form_is(linker->module);
+  linker->is_portable = ir_form_is(linker->module);
   return open_libraries(linker);
 }
 
-static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
-  const ld_request *request = linker->request;
+static kdl_status link_modules(ir_linker *linker, cli_bytes *caller) {
+  const ir_request *request = linker->request;
   ld_confinement confinement;
   char builtin[PATH_MAX], portable[PATH_MAX];
   linker->builtin = find_builtin(linker, LD_BUILTIN, builtin);
@@ -89,62 +90,62 @@ static kdl_status link_modules(ld_linker *linker, cli_bytes *caller) {
   /* Before this, nothing is read that the command line does not name. */
   KDL_TRY(ld_confine(request, linker->builtin, linker->portable, &confinement));
   KDL_TRY(cli_bytes_read(request->path, caller));
-  KDL_TRY(ld_target_init(request, &linker->target));
-  ld_stages_end(&linker->stages, LD_STAGE_START);
+  KDL_TRY(ir_target_init(request, &linker->target));
+  ir_stages_end(&linker->stages, IR_STAGE_START);
   KDL_TRY(read_caller(linker, caller));
-  ld_stages_end(&linker->stages, LD_STAGE_PARSE);
+  ir_stages_end(&linker->stages, IR_STAGE_PARSE);
   if (linker->is_portable) {
     add_dependence(linker, linker->portable, portable);
-    KDL_TRY(ld_portable_lower(linker));
+    KDL_TRY(ir_portable_lower(linker));
   }
-  KDL_TRY(ld_target_admit(&linker->target, request, linker->module, request->caller));
-  KDL_TRY(ld_link_strip_caller(linker));
-  ld_stages_end(&linker->stages, LD_STAGE_LINK);
-  ld_string_list_append(&linker->depends, ld_version_library());
-  ld_stages_end(&linker->stages, LD_STAGE_CHOOSE);
-  KDL_TRY(ld_link(linker));
-  if (request->emit != LD_EMIT_CHOICE)
-    KDL_TRY(ld_link_finalize(linker));
-  ld_stages_end(&linker->stages, LD_STAGE_LINK);
+  KDL_TRY(ir_target_admit(&linker->target, request, linker->module, request->caller));
+  KDL_TRY(ir_link_strip_caller(linker));
+  ir_stages_end(&linker->stages, IR_STAGE_LINK);
+  xstring_list_append(&linker->depends, ld_version_library());
+  ir_stages_end(&linker->stages, IR_STAGE_CHOOSE);
+  KDL_TRY(ir_link(linker));
+  if (request->emit != IR_EMIT_CHOICE)
+    KDL_TRY(ir_link_finalize(linker));
+  ir_stages_end(&linker->stages, IR_STAGE_LINK);
   return KDL_OK;
 }
 
-static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output *output) {
+static kdl_status link_and_emit(ir_linker *linker, cli_bytes *caller, ir_output *output) {
   KDL_TRY(link_modules(linker, caller));
-  if (linker->request->emit == LD_EMIT_CHOICE)
+  if (linker->request->emit == IR_EMIT_CHOICE)
     return KDL_OK;
-  KDL_TRY(ld_target_finish(&linker->target, linker->request));
-  ld_stages_end(&linker->stages, LD_STAGE_START);
-  ld_target_apply(&linker->target, linker->module);
-  KDL_TRY(ld_fold(linker));
-  KDL_TRY(ld_emit_optimise(linker));
+  KDL_TRY(ir_target_finish(&linker->target, linker->request));
+  ir_stages_end(&linker->stages, IR_STAGE_START);
+  ir_target_apply(&linker->target, linker->module);
+  KDL_TRY(ir_fold(linker));
+  KDL_TRY(ir_emit_optimise(linker));
   if (linker->is_portable)
-    KDL_TRY(linker->target.family == KDL_FAMILY_SPIRV ? ld_spirv_finish(linker)
-                                                      : ld_portable_add_conversions(linker));
-  KDL_TRY(ld_emit_output(linker, output));
+    KDL_TRY(linker->target.family == KDL_FAMILY_SPIRV ? ir_spirv_finish(linker)
+                                                      : ir_portable_add_conversions(linker));
+  KDL_TRY(ir_emit_output(linker, output));
   KDL_TRY(ld_held_file_write(linker->request->output, output->data, output->size));
-  ld_stages_end(&linker->stages, LD_STAGE_WRITE);
+  ir_stages_end(&linker->stages, IR_STAGE_WRITE);
   return KDL_OK;
 }
 
-static void free_linker(ld_linker *linker) {
+static void free_linker(ir_linker *linker) {
   free(linker->choices);
-  ld_target_free(&linker->target);
+  ir_target_free(&linker->target);
   if (linker->module)
     LLVMDisposeModule(linker->module);
-  ld_libraries_free(&linker->libraries);
+  ir_libraries_free(&linker->libraries);
   free(linker->builtin);
   free(linker->portable);
 }
 
 /* Writes the report, also after a refusal. */
-static int write_link_report(const ld_linker *linker, const ld_output *output, kdl_status status) {
+static int write_link_report(const ir_linker *linker, const ir_output *output, kdl_status status) {
   char error[2048];
   size_t size;
   snprintf(error, sizeof error, "%s", status == KDL_OK ? "" : kdl_error_message());
   cli_report_status(status);
   if (linker->request->report) {
-    bool has_output = status == KDL_OK && linker->request->emit != LD_EMIT_CHOICE;
+    bool has_output = status == KDL_OK && linker->request->emit != IR_EMIT_CHOICE;
     char *text =
         ld_report_make(linker, has_output ? output : NULL, status == KDL_OK ? NULL : error, &size);
     kdl_status reported = ld_held_file_write(linker->request->report, text, size);
@@ -156,27 +157,27 @@ static int write_link_report(const ld_linker *linker, const ld_output *output, k
 }
 
 typedef struct {
-  ld_request request;
-  ld_stages stages;
+  ir_request request;
+  ir_stages stages;
 } link_job;
 
 static int link_worker(void *user) {
   const link_job *job = user;
   kdl_arena *arena = job->request.arena;
-  ld_context context;
+  ir_context context;
   cli_bytes caller = {.data = NULL};
-  ld_context_init(&context);
-  ld_linker linker = {.request = &job->request,
+  ir_context_init(&context);
+  ir_linker linker = {.request = &job->request,
                       .context = &context,
                       .stages = job->stages,
                       .kernels = {.arena = arena},
                       .undefined = {.arena = arena},
                       .depends = {.arena = arena}};
-  ld_output output = {.kind = ""};
+  ir_output output = {.kind = ""};
   int code = write_link_report(&linker, &output, link_and_emit(&linker, &caller, &output));
   free(output.data);
   free_linker(&linker);
-  ld_context_free(&context);
+  ir_context_free(&context);
   cli_bytes_free(&caller);
   return code;
 }
@@ -217,7 +218,7 @@ static void wait_for_parent(const char *parent) {
 static int run_link_command(const cli_args *args) {
   wait_for_parent(cli_args_value(args, "parent"));
   kdl_arena arena = {.blocks = NULL};
-  link_job job = {.stages = {.since = ld_stages_now()}};
+  link_job job = {.stages = {.since = ir_stages_now()}};
   int code = exit_refused;
   kdl_status status = ld_request_read(args, &arena, &job.request);
   if (status == KDL_OK)

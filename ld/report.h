@@ -3,10 +3,10 @@
 #ifndef KDL_LD_REPORT_H
 #define KDL_LD_REPORT_H
 
-#include "ld/emit/emit.h"
+#include "compiler/ir/emit/emit.h"
 
 /* `error` is NULL after success, `output` where there is none. The caller frees the result. */
-char *ld_report_make(const ld_linker *linker, const ld_output *output, const char *error,
+char *ld_report_make(const ir_linker *linker, const ir_output *output, const char *error,
                      size_t *out_size);
 
 /* ------------------------------------------------------------------------------------------ */

@@ -23,7 +23,7 @@ static void put_linker(cli_json *json) {
   cli_json_end_object(json);
 }
 
-static void put_ukernel_candidate(cli_json *json, const ld_candidate *its) {
+static void put_ukernel_candidate(cli_json *json, const ir_candidate *its) {
   kdl_image_info image = kdl_container_image(its->library->container, its->image);
   const kdl_string *features = kdl_find_value(image.pairs, image.pair_count, "requires_features");
   const kdl_string *tag = kdl_find_value(image.pairs, image.pair_count, "variant_tag");
@@ -48,10 +48,10 @@ static void put_ukernel_candidate(cli_json *json, const ld_candidate *its) {
   cli_json_end_object(json);
 }
 
-static void put_microkernels(cli_json *json, const ld_linker *linker) {
+static void put_microkernels(cli_json *json, const ir_linker *linker) {
   cli_json_put_array(json, "microkernels");
   for (size_t i = 0; i < linker->choice_count; ++i) {
-    const ld_choice *choice = &linker->choices[i];
+    const ir_choice *choice = &linker->choices[i];
     cli_json_begin_object(json);
     cli_json_put_bytes(json, "symbol", choice->symbol);
     cli_json_put_number(json, "calls", choice->calls);
@@ -68,7 +68,7 @@ static void put_microkernels(cli_json *json, const ld_linker *linker) {
   cli_json_end_object(json);
 }
 
-static void put_constants(cli_json *json, const ld_constants *bound) {
+static void put_constants(cli_json *json, const ir_constants *bound) {
   cli_json_put_array(json, "constants");
   for (size_t i = 0; i < bound->count; ++i) {
     cli_json_begin_object(json);
@@ -81,7 +81,7 @@ static void put_constants(cli_json *json, const ld_constants *bound) {
   cli_json_end_array(json);
 }
 
-static void put_output(cli_json *json, const ld_linker *linker, const ld_output *output) {
+static void put_output(cli_json *json, const ir_linker *linker, const ir_output *output) {
   cli_json_put_object(json, "output");
   cli_json_put_text(json, "kind", output->kind);
   cli_json_put_text(json, "triple", linker->target.triple);
@@ -91,20 +91,20 @@ static void put_output(cli_json *json, const ld_linker *linker, const ld_output 
   cli_json_end_object(json);
 }
 
-static void put_stage_times(cli_json *json, const ld_stages *stages) {
-  static const char *const names[LD_STAGE_COUNT] = {
-      [LD_STAGE_START] = "start",       [LD_STAGE_PARSE] = "parse",
-      [LD_STAGE_CHOOSE] = "choose",     [LD_STAGE_LINK] = "link",
-      [LD_STAGE_OPTIMISE] = "optimise", [LD_STAGE_COMPILE] = "compile",
-      [LD_STAGE_PROGRAM] = "program",   [LD_STAGE_WRITE] = "write",
+static void put_stage_times(cli_json *json, const ir_stages *stages) {
+  static const char *const names[IR_STAGE_COUNT] = {
+      [IR_STAGE_START] = "start",       [IR_STAGE_PARSE] = "parse",
+      [IR_STAGE_CHOOSE] = "choose",     [IR_STAGE_LINK] = "link",
+      [IR_STAGE_OPTIMISE] = "optimise", [IR_STAGE_COMPILE] = "compile",
+      [IR_STAGE_PROGRAM] = "program",   [IR_STAGE_WRITE] = "write",
   };
   cli_json_put_object(json, "microseconds");
-  for (size_t i = 0; i < LD_STAGE_COUNT; ++i)
+  for (size_t i = 0; i < IR_STAGE_COUNT; ++i)
     cli_json_put_number(json, names[i], stages->microseconds[i]);
   cli_json_end_object(json);
 }
 
-char *ld_report_make(const ld_linker *linker, const ld_output *output, const char *error,
+char *ld_report_make(const ir_linker *linker, const ir_output *output, const char *error,
                      size_t *out_size) {
   char *text, device[KDL_SPEC_LINE];
   cli_json json = {.file = xtext_stream(&text, out_size)};

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["tools", "pack", "ext", "bench/tool", "cc", "ld"]
+FOLDERS = ["tools", "pack", "ext", "bench/tool", "cc", "compiler", "ld"]
 PRINTF = re.compile(r"(?<![A-Za-z_])(?:(?:printf|fputs|puts|fwrite)\(|fprintf\((?:stdout|stderr),|dprintf\([^,]+,)")
 STREAMS = ("stdout", "stderr")
 LITERAL = re.compile(r'^(?:"(?:[^"\\]|\\.)*"\s*)+$')

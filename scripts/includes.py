@@ -23,7 +23,7 @@ TOPS = ("include", "support", "lib", "ext", "ld", "compiler", "tools", "pack", "
 INSPECT = "lib/inspect"
 
 # The components, by folder. Peers call drivers and others as the library does, and belong to it.
-COMPONENTS = ("include", "support", "lib", "ext/adaptive/commands", "ext/adaptive", "ext/jit/commands", "ext/jit", "ext/specialize", "ext/trace", "ext/inject", "ld", "compiler/ir", "compiler/toolchain", "tools/common", "tools/kdl", "pack",
+COMPONENTS = ("include", "support", "lib", "ext/adaptive/commands", "ext/adaptive", "ext/jit/commands", "ext/jit", "ext/specialize", "ext/trace", "ext/inject", "ld", "compiler/ir", "compiler/text", "compiler/toolchain", "tools/common", "tools/kdl", "pack",
               "cc", "matmul", "mlir",
               "python", "bench", "examples")
 OTHERWISE = {"bench/null": "peers", "bench/peers": "peers", "bench/measure": "measure", "mlir/bench": "bench"}
@@ -32,7 +32,8 @@ OTHERWISE = {"bench/null": "peers", "bench/peers": "peers", "bench/measure": "me
 USES = {"ext/specialize": {"lib/hooks.h"}, "ext/jit": {"lib/hooks.h"}, "ext/trace": {"lib/hooks.h"}, "ext/jit/commands": {"ext/jit", "ext/adaptive/commands", "tools/common"},
         "ext/adaptive": {"lib/hooks.h"}, "ext/adaptive/commands": {"ext/adaptive", "tools/common"},
         "tools/kdl": {"tools/common", "ext/adaptive/commands", "ext/inject", "ext/jit/commands", "pack", "cc", "compiler/toolchain"}, "pack": {"tools/common"},
-        "cc": {"tools/common", "compiler/toolchain"}, "compiler/ir": {"tools/common"}, "ld": {"tools/common", "cc", "compiler/ir", "compiler/toolchain"}, "bench": {"tools/common", "peers", "measure"}, "measure": {"tools/common"},
+        "cc": {"tools/common", "compiler/text", "compiler/toolchain"}, "compiler/text": {"tools/common"}, "compiler/ir": {"tools/common", "compiler/text", "compiler/toolchain"},
+        "ld": {"tools/common", "compiler/ir", "compiler/toolchain"}, "bench": {"tools/common", "peers", "measure"}, "measure": {"tools/common"},
         "peers": {"lib", "measure"}, "mlir": {"matmul", "compiler/toolchain"}, "python": {"matmul"}}
 
 

@@ -11,7 +11,7 @@ import sys
 
 # What a component is made of; the first that a path begins with counts.
 COMPONENTS = (("core", ("lib/", "include/", "support/")), ("extensions", ("ext/",)),
-              ("linker and microkernels", ("ld/", "matmul/")), ("compiler driver and packaging", ("cc/", "compiler/", "pack/")),
+              ("linker and microkernels", ("ld/", "compiler/", "matmul/")), ("compiler driver and packaging", ("cc/", "pack/")),
               ("command", ("tools/",)), ("Python", ("python/",)), ("MLIR", ("mlir/", "upstream/")),
               ("benchmarks", ("bench/",)), ("examples", ("examples/",)), ("tests", ("tests/",)),
               ("scripts and build", ("scripts/", "cmake/", ".ci/", "Makefile", "CMakeLists.txt", "CMakePresets.json")))

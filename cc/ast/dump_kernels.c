@@ -15,7 +15,7 @@
  */
 #include "cc/ast/clang_ast.h"
 #include "cc/ast/dump.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 
 enum { child_level = 1, value_level = 3 }; /* levels below a function's */
 enum { max_scopes = 16 };
@@ -27,12 +27,12 @@ typedef struct {
 
 typedef struct {
   kdl_arena *arena;
-  cc_list functions;    /* function */
-  cc_list calls;        /* kdl_string */
-  cc_list kernels;      /* cc_kernel */
-  cc_list owners;       /* size_t: the function of each kernel, by index */
-  cc_list params;       /* cc_param: of the current function */
-  cc_list microkernels; /* const char * */
+  cli_list functions;    /* function */
+  cli_list calls;        /* kdl_string */
+  cli_list kernels;      /* cc_kernel */
+  cli_list owners;       /* size_t: the function of each kernel, by index */
+  cli_list params;       /* cc_param: of the current function */
+  cli_list microkernels; /* const char * */
   struct {
     kdl_string name; /* empty if it has none */
     bool is_c;
@@ -123,7 +123,7 @@ static void add_param(reader *r, kdl_string line, cc_location location) {
     return;
   bool has_other =
       end < line.length && line.data[end] == ':' && read_quoted(line, end, '\'', &is, &end);
-  cc_param *param = cc_list_add(r->arena, &r->params, sizeof *param);
+  cc_param *param = cli_list_add(r->arena, &r->params, sizeof *param);
   *param = (cc_param){.name = copy_text(r, parse_declaration_name(line)),
                       .type = copy_type(r, type),
                       .location = location};
@@ -194,15 +194,15 @@ static void end_function(reader *r) {
   if (!r->has_body)
     return;
   if (r->is_kernel) {
-    cc_kernel *kernel = cc_list_add(r->arena, &r->kernels, sizeof *kernel);
-    size_t *owner = cc_list_add(r->arena, &r->owners, sizeof *owner);
+    cc_kernel *kernel = cli_list_add(r->arena, &r->kernels, sizeof *kernel);
+    size_t *owner = cli_list_add(r->arena, &r->owners, sizeof *owner);
     *owner = r->functions.count - 1;
     *kernel = r->current;
     kernel->params = r->params.items;
     kernel->param_count = r->params.count;
     adapt_group_function(r, kernel);
   } else if (r->is_microkernel) {
-    *(const char **)cc_list_add(r->arena, &r->microkernels, sizeof(const char *)) = r->current.name;
+    *(const char **)cli_list_add(r->arena, &r->microkernels, sizeof(const char *)) = r->current.name;
   }
 }
 
@@ -233,13 +233,13 @@ static void parse_function_type(reader *r, kdl_string line) {
 
 static void begin_function(reader *r, kdl_string line, cc_location location) {
   kdl_string name = parse_declaration_name(line);
-  *(function *)cc_list_add(r->arena, &r->functions, sizeof(function)) =
+  *(function *)cli_list_add(r->arena, &r->functions, sizeof(function)) =
       (function){name, r->calls.count};
   r->current = (cc_kernel){.name = copy_text(r, name), .function = NULL, .location = location};
   r->current.function = r->current.name;
   parse_function_type(r, line);
   r->current.namespace_name = namespace_of(r, &r->current.has_c_name);
-  r->params = (cc_list){.items = NULL}; /* a kernel may own the previous ones */
+  r->params = (cli_list){.items = NULL}; /* a kernel may own the previous ones */
   r->has_body = false;
 }
 
@@ -270,8 +270,8 @@ static void enter_scope(reader *r, kdl_string line) {
 static void add_call(reader *r, kdl_string line) {
   kdl_string rest, name;
   size_t end;
-  if (cc_text_after(line, " Function 0x", &rest) && read_quoted(rest, 0, '\'', &name, &end))
-    *(kdl_string *)cc_list_add(r->arena, &r->calls, sizeof name) = name;
+  if (cli_text_after(line, " Function 0x", &rest) && read_quoted(rest, 0, '\'', &name, &end))
+    *(kdl_string *)cli_list_add(r->arena, &r->calls, sizeof name) = name;
 }
 
 /* A node outside of functions. Leaves the scopes that end before its level. */
@@ -367,7 +367,7 @@ static void find_barriers(reader *r) {
 cc_kernels cc_ast_kernels(kdl_arena *arena, kdl_string dump) {
   reader r = {.arena = arena};
   kdl_string line;
-  while (cc_next_line(&dump, &line)) {
+  while (cli_next_line(&dump, &line)) {
     unsigned level = cc_dump_level(&line);
     read_kernel_node(&r, level, line);
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/ast/clang_ast.h"
 #include "cc/ast/dump.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 
 /* Where the lines of a text begin. */
 typedef struct {
@@ -36,7 +36,7 @@ static size_t offset_of_location(const lines *all, cc_location location) {
 }
 
 static bool is_letter(char c) {
-  return cc_is_word(c) || (unsigned char)c >= 0x80;
+  return cli_is_word(c) || (unsigned char)c >= 0x80;
 }
 
 /* A number continues after '.', and after the sign of an exponent. */
@@ -81,7 +81,7 @@ static kdl_string consume_quoted(kdl_string line, size_t *at) {
 /* "used a 'T':'float' lvalue": the type without typedefs, and what follows. */
 static void parse_node_type(kdl_string line, cc_node *node) {
   kdl_string rest;
-  if (!cc_text_after(line, " '", &rest))
+  if (!cli_text_after(line, " '", &rest))
     return;
   size_t at = (size_t)(rest.data - line.data) - 1;
   node->type = consume_quoted(line, &at);
@@ -95,7 +95,7 @@ static void parse_node_type(kdl_string line, cc_node *node) {
 static cc_node parse_node(kdl_string line, const char *file, const lines *all, cc_location *last) {
   cc_node node = {.level = cc_dump_level(&line), .type = {"", 0}, .details = {"", 0}};
   cc_dump_locations places = cc_dump_read_locations(line, last);
-  node.kind = cc_text_until(line, " ");
+  node.kind = cli_text_until(line, " ");
   parse_node_type(line, &node);
   if (!kdl_text_is(places.first.file, file) || !kdl_text_is(places.final.file, file))
     return node;
@@ -111,7 +111,7 @@ cc_nodes cc_ast_nodes(kdl_arena *arena, kdl_string dump, const char *file, kdl_s
   lines all = find_lines(arena, text);
   cc_location last = {.line = 0};
   kdl_string line;
-  while (cc_next_line(&dump, &line))
+  while (cli_next_line(&dump, &line))
     nodes.items[nodes.count++] = parse_node(line, file, &all, &last);
   return nodes;
 }

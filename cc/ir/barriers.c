@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/ir/ir_text.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 
 static bool reaches_barrier(const cc_ir_uses *uses, const bool *has_barrier, kdl_string name) {
   if (kdl_text_is(name, "kdl_cc_barrier"))

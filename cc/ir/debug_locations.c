@@ -6,22 +6,22 @@
  *     !15 = !DILocation(line: 8, column: 19, scope: !12)
  */
 #include "cc/ir/ir_text.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 
 /* The text after "\n!12 = ", up to the end of the line; empty if there is no such node. */
 static kdl_string metadata_node(kdl_string ir, kdl_string number) {
   char mark[32];
   kdl_string rest;
-  snprintf(mark, sizeof mark, "\n%.*s = ", CC_STRING_ARGS(number));
-  cc_text_after(ir, mark, &rest);
-  return cc_text_until(rest, "\n");
+  snprintf(mark, sizeof mark, "\n%.*s = ", CLI_STRING_ARGS(number));
+  cli_text_after(ir, mark, &rest);
+  return cli_text_until(rest, "\n");
 }
 
 /* The value after `key` in a node, up to one of `ends`. */
 static kdl_string metadata_field(kdl_string node, const char *key, const char *ends) {
   kdl_string rest;
-  cc_text_after(node, key, &rest);
-  return cc_text_until(rest, ends);
+  cli_text_after(node, key, &rest);
+  return cli_text_until(rest, ends);
 }
 
 static cc_location location_of_node(kdl_string ir, kdl_string node, kdl_string with_file) {
@@ -46,8 +46,8 @@ cc_location cc_ir_location_of_line(kdl_string ir, kdl_string line) {
 /* The location of the first line that contains `mark`, with one of `behind` next to it. */
 static cc_location location_of_text(kdl_string ir, const char *mark, const char *behind) {
   kdl_string rest = ir;
-  while (cc_text_after(rest, mark, &rest)) {
-    cc_location location = cc_ir_location_of_line(ir, cc_text_until(rest, "\n"));
+  while (cli_text_after(rest, mark, &rest)) {
+    cc_location location = cc_ir_location_of_line(ir, cli_text_until(rest, "\n"));
     if (location.line && (!behind || kdl_text_find(rest, 0, behind) == 0))
       return location;
   }
@@ -56,7 +56,7 @@ static cc_location location_of_text(kdl_string ir, const char *mark, const char 
 
 cc_location cc_ir_location_of_use(kdl_string ir, kdl_string function) {
   char mark[512];
-  snprintf(mark, sizeof mark, "@%.*s", CC_STRING_ARGS(function));
+  snprintf(mark, sizeof mark, "@%.*s", CLI_STRING_ARGS(function));
   return location_of_text(ir, mark, "(,) ");
 }
 
@@ -70,8 +70,8 @@ cc_location cc_ir_location_of_symbol(kdl_string ir, kdl_string name) {
   kdl_string line;
   if (name.length == 0)
     return (cc_location){.line = 0};
-  snprintf(mark, sizeof mark, " @%.*s(", CC_STRING_ARGS(name));
-  for (kdl_string rest = ir; cc_next_line(&rest, &line);) {
+  snprintf(mark, sizeof mark, " @%.*s(", CLI_STRING_ARGS(name));
+  for (kdl_string rest = ir; cli_next_line(&rest, &line);) {
     if (!kdl_text_starts(line, "define ") || !kdl_text_contains(line, mark))
       continue;
     kdl_string node = metadata_node(ir, metadata_field(line, "!dbg ", " "));

@@ -5,7 +5,7 @@
  * first pass finds which functions need which variables, the second writes.
  */
 #include "cc/ir/ir_text.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 #include "support/base/error.h"
 
 static const char group_section[] = ", section \"kdl.group\"";
@@ -36,7 +36,7 @@ typedef struct {
   size_t variable_count;
   function *functions; /* sorted by name, once all are known */
   size_t function_count;
-  cc_list calls;     /* call */
+  cli_list calls;     /* call */
   kdl_string *cause; /* the name that an error is about */
 } module;
 
@@ -123,7 +123,7 @@ static kdl_status read_variable(kdl_string line, variable *out) {
     return kdl_fail(KDL_BAD_FILE,
                     "the variable %.*s is _Thread_local, which an image for the CPU cannot have: "
                     "work-items run in any thread; KDL_LOCAL declares memory of the group",
-                    CC_STRING_ARGS(source_name(out->name)));
+                    CLI_STRING_ARGS(source_name(out->name)));
   const char *type = memmem(line.data, line.length, kind, sizeof kind - 1);
   const char *value = section;
   while (type && value > type && value[-1] != ' ')
@@ -133,13 +133,13 @@ static kdl_status read_variable(kdl_string line, variable *out) {
     return kdl_fail(KDL_BAD_FILE,
                     "the variable %.*s of the group has a value from the start, which memory of a "
                     "group cannot have",
-                    CC_STRING_ARGS(source_name(out->name)));
+                    CLI_STRING_ARGS(source_name(out->name)));
   kdl_string rest = kdl_text_substr(line, (size_t)(section - line.data) + sizeof group_section - 1);
   if (kdl_text_starts(rest, comdat)) /* for an inline function of C++ */
     rest = kdl_text_substr(rest, kdl_text_find(rest, sizeof comdat - 1, ","));
   if (!kdl_text_starts(rest, align))
     return kdl_fail(KDL_BAD_FILE, "the variable %.*s of the group has no alignment",
-                    CC_STRING_ARGS(source_name(out->name)));
+                    CLI_STRING_ARGS(source_name(out->name)));
   rest = kdl_text_substr(rest, sizeof align - 1);
   type += sizeof kind - 1;
   out->type = (kdl_string){type, (size_t)(value - 1 - type)};
@@ -180,13 +180,13 @@ static function read_function(const module *m, kdl_string line) {
 }
 
 static kdl_status read_definitions(module *m, kdl_string ir) {
-  cc_list functions = {.count = 0}, variables = {.count = 0};
+  cli_list functions = {.count = 0}, variables = {.count = 0};
   kdl_string line;
-  while (cc_next_line(&ir, &line)) {
+  while (cli_next_line(&ir, &line)) {
     if (kdl_text_starts(line, "define ")) {
-      *(function *)cc_list_add(m->arena, &functions, sizeof(function)) = read_function(m, line);
+      *(function *)cli_list_add(m->arena, &functions, sizeof(function)) = read_function(m, line);
     } else if (kdl_text_starts(line, "@") && is_thread_local(line)) {
-      variable *read = cc_list_add(m->arena, &variables, sizeof *read);
+      variable *read = cli_list_add(m->arena, &variables, sizeof *read);
       kdl_status status = read_variable(line, read);
       *m->cause = read->name;
       KDL_TRY(status);
@@ -240,7 +240,7 @@ static void read_body_line(module *m, kdl_string line, function *in) {
       used->is_addressed = true;
       continue;
     }
-    *(call *)cc_list_add(m->arena, &m->calls, sizeof(call)) =
+    *(call *)cli_list_add(m->arena, &m->calls, sizeof(call)) =
         (call){(size_t)(in - m->functions), (size_t)(used - m->functions)};
   }
 }
@@ -253,7 +253,7 @@ static bool is_used_list(kdl_string line) {
 static void read_module_uses(module *m, kdl_string ir) {
   function *in = NULL;
   kdl_string line;
-  for (kdl_string rest = ir; cc_next_line(&rest, &line);) {
+  for (kdl_string rest = ir; cli_next_line(&rest, &line);) {
     if (kdl_text_starts(line, "define ")) {
       kdl_string name;
       size_t at = 0;
@@ -307,7 +307,7 @@ static kdl_status check_functions(const module *m) {
                       "the function %.*s asks which work-item runs, or has memory of the group, "
                       "and %s: on the CPU such a function is called by its name, with the "
                       "parameters that it declares",
-                      CC_STRING_ARGS(source_name(f->name)),
+                      CLI_STRING_ARGS(source_name(f->name)),
                       f->is_variadic ? "takes a variable number of arguments"
                                      : "is used through a pointer");
   }
@@ -370,8 +370,8 @@ static void print_locals(const module *m, const function *f, FILE *out) {
   for (size_t v = 0; v < m->variable_count; ++v) {
     const variable *one = &m->variables[v];
     if (f->needs[v])
-      fprintf(out, "  %%kdl.group.%zu = alloca %.*s, align %.*s\n", v, CC_STRING_ARGS(one->type),
-              CC_STRING_ARGS(one->align));
+      fprintf(out, "  %%kdl.group.%zu = alloca %.*s, align %.*s\n", v, CLI_STRING_ARGS(one->type),
+              CLI_STRING_ARGS(one->align));
   }
 }
 
@@ -406,7 +406,7 @@ static void print_body_line(const module *m, kdl_string line, FILE *out) {
 static void print_attributes(kdl_string line, FILE *out) {
   static const char word[] = "memory(none) ";
   kdl_string rest;
-  if (cc_text_after(line, word, &rest)) {
+  if (cli_text_after(line, word, &rest)) {
     print_text(out, (kdl_string){line.data, (size_t)(rest.data - line.data) - (sizeof word - 1)});
     line = rest;
   }
@@ -417,7 +417,7 @@ static bool is_label(kdl_string line) {
   size_t at = 0;
   if (line.length && line.data[0] == '"')
     at = skip_string(line, 0);
-  while (at < line.length && (cc_is_word(line.data[at]) || kdl_is_one_of(line.data[at], "-$.")))
+  while (at < line.length && (cli_is_word(line.data[at]) || kdl_is_one_of(line.data[at], "-$.")))
     ++at;
   return at > 0 && at < line.length && line.data[at] == ':';
 }
@@ -426,7 +426,7 @@ static void write_module(const module *m, kdl_string ir, FILE *out) {
   const function *begun = NULL; /* its local variables are still to be written */
   bool is_body = false;
   kdl_string line;
-  for (kdl_string rest = ir; cc_next_line(&rest, &line);) {
+  for (kdl_string rest = ir; cli_next_line(&rest, &line);) {
     if (kdl_text_starts(line, "@") && is_thread_local(line))
       continue;
     if (begun && !is_label(line)) {

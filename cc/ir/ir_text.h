@@ -78,35 +78,4 @@ cc_location cc_ir_location_of_symbol(kdl_string ir, kdl_string name);
 kdl_status cc_ir_write_group_variables(kdl_arena *arena, kdl_string ir, const cc_kernels *kernels,
                                        FILE *out, kdl_string *out_cause);
 
-/* ------------------------------------------------------------------------------------------ */
-/* Editing: __bf16 (bf16.c)                                                                     */
-
-/*
- * For targets whose backend lacks the type. SPIR-V has it as an extension that drivers lack: values
- * become 16-bit integers, and arithmetic is done in float and rounded to nearest after each
- * operation. For x86 and RISC-V, LLVM calls a library function to round one number; with integer
- * operations instead, loops are vectorised.
- */
-typedef enum cc_bf16_form {
-  CC_BF16_INTEGERS, /* the target has no such type */
-  CC_BF16_ROUNDING  /* it has the type, but no instruction that rounds to it */
-} cc_bf16_form;
-
-/* Whether the IR has the type. */
-bool cc_ir_has_bf16(kdl_string ir);
-
-/* IR without the type, from unoptimised IR of Clang; in the arena. Unknown operations stay, and the
- * backend refuses them. */
-kdl_string cc_ir_lower_bf16(kdl_arena *arena, kdl_string ir, cc_bf16_form form);
-
-/* ------------------------------------------------------------------------------------------ */
-/* Editing: addresses of atomics (atomic_addresses.c)                                           */
-
-/* Whether IR for SPIR-V, optimised or not, may have addresses that LLVM's backend gets wrong: it
- * has atomics, and group variables. */
-bool cc_ir_may_have_atomic_addresses(kdl_string ir);
-
-/* Gives each such address an instruction; in the arena. */
-kdl_string cc_ir_lower_atomic_addresses(kdl_arena *arena, kdl_string ir);
-
 #endif

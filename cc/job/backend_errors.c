@@ -9,19 +9,19 @@ static kdl_string find_backend_error(kdl_string message) {
                                       "ptxas error   : ",   "ptxas fatal   : ", "<unknown>:0:0: "};
   kdl_string rest;
   for (size_t i = 0; i < sizeof marks / sizeof *marks; ++i) {
-    if (cc_text_after(message, marks[i], &rest))
-      return cc_text_until(rest, "\n");
+    if (cli_text_after(message, marks[i], &rest))
+      return cli_text_until(rest, "\n");
   }
   /* spirv-val's: "error: line 12: OpTypeFunction may not take more than 255 arguments." */
   if (kdl_text_starts(message, "error: line ") &&
-      cc_text_after(kdl_text_substr(message, strlen("error: line ")), ": ", &rest))
-    return cc_text_until(rest, "\n");
+      cli_text_after(kdl_text_substr(message, strlen("error: line ")), ": ", &rest))
+    return cli_text_until(rest, "\n");
   return (kdl_string){"", 0};
 }
 
 static bool contains_word(kdl_string text, const char *word) {
   size_t at = 0;
-  while (at < text.length && !cc_word_is_at(text, at, word))
+  while (at < text.length && !cli_word_is_at(text, at, word))
     ++at;
   return at < text.length;
 }
@@ -63,11 +63,11 @@ static bool locate_frame_error(cc_job *job, kdl_string message) {
   kdl_string rest;
   uint32_t size = 0;
   size_t at = 0;
-  if (job->target->family != CC_HOST || !cc_text_after(message, "stack frame size (", &rest))
+  if (job->target->family != CC_HOST || !cli_text_after(message, "stack frame size (", &rest))
     return false;
   kdl_text_parse_number(rest, &at, &size);
   kdl_string name = kdl_text_substr(rest, kdl_text_find(rest, 0, "'"));
-  const cc_kernel *kernel = find_named_kernel(job, cc_text_until(name, "\n"));
+  const cc_kernel *kernel = find_named_kernel(job, cli_text_until(name, "\n"));
   cc_error_at(job, kernel ? kernel->location : (cc_location){.line = 0},
               "%s takes %u bytes of the stack on the CPU; expected at most 262144, of group "
               "memory, variables, and what work-items keep across barriers",
@@ -78,10 +78,10 @@ static bool locate_frame_error(cc_job *job, kdl_string message) {
 /* "<inline asm>:1:16: error: invalid register name" */
 static bool locate_assembly_error(cc_job *job, kdl_string message) {
   kdl_string rest;
-  if (job->target->family != CC_HOST || !cc_text_after(message, "<inline asm>:", &rest) ||
-      !cc_text_after(rest, ": error: ", &rest))
+  if (job->target->family != CC_HOST || !cli_text_after(message, "<inline asm>:", &rest) ||
+      !cli_text_after(rest, ": error: ", &rest))
     return false;
-  cc_error_at(job, job->assembly, "%.*s, in assembly", CC_STRING_ARGS(cc_text_until(rest, "\n")));
+  cc_error_at(job, job->assembly, "%.*s, in assembly", CLI_STRING_ARGS(cli_text_until(rest, "\n")));
   return true;
 }
 

@@ -68,7 +68,7 @@ static kdl_status check_recursion(cc_job *job, kdl_string ir, const cc_ir_uses *
   return again ? cc_error_at(job, cc_ir_location_of_line(ir, again->line),
                              "%.*s is called by itself, or by what it calls: OpenCL has no "
                              "recursion",
-                             CC_STRING_ARGS(again->name))
+                             CLI_STRING_ARGS(again->name))
                : KDL_OK;
 }
 
@@ -97,7 +97,7 @@ static kdl_status check_dynamic(cc_job *job, kdl_string ir, const cc_ir_uses *us
           job, cc_ir_location_of_line(ir, use->line),
           "KDL_LOCAL_DYNAMIC stands in %.*s, which is no kernel; expected it in the kernel, which "
           "hands the pointer on",
-          CC_STRING_ARGS(user));
+          CLI_STRING_ARGS(user));
   }
   return KDL_OK;
 }
@@ -121,10 +121,10 @@ static kdl_status check_defined(cc_job *job, kdl_string ir) {
                        "KDL_LOCAL, and variables",
                        kdl_text_starts(name, "_Z")
                            ? "new"
-                           : xarena_format(&job->arena, "%.*s", CC_STRING_ARGS(name)));
+                           : xarena_format(&job->arena, "%.*s", CLI_STRING_ARGS(name)));
   return cc_error_at(job, location,
                      "%.*s is called and not defined; --emit=bitcode leaves it to a later link",
-                     CC_STRING_ARGS(name));
+                     CLI_STRING_ARGS(name));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -133,9 +133,9 @@ static kdl_status check_defined(cc_job *job, kdl_string ir) {
 /* The name of the first global variable whose line contains `mark`; empty if there is none. */
 static kdl_string find_global(kdl_string ir, const char *mark) {
   kdl_string line;
-  while (cc_next_line(&ir, &line)) {
+  while (cli_next_line(&ir, &line)) {
     if (kdl_text_starts(line, "@") && kdl_text_contains(line, mark))
-      return cc_text_until(kdl_text_substr(line, 1), "(, )");
+      return cli_text_until(kdl_text_substr(line, 1), "(, )");
   }
   return (kdl_string){"", 0};
 }
@@ -149,7 +149,7 @@ static kdl_status check_thread_locals(cc_job *job, kdl_string ir) {
   return cc_error_at(job, cc_ir_location_of_use(ir, name),
                      "the variable %.*s is _Thread_local, which no device has; KDL_LOCAL declares "
                      "memory of the group",
-                     CC_STRING_ARGS(name));
+                     CLI_STRING_ARGS(name));
 }
 
 /* C++: a static variable of a function whose initialiser runs on first use. */
@@ -176,8 +176,8 @@ static kdl_status check_int64(cc_job *job, kdl_string ir) {
 kdl_status cc_check_code(cc_job *job, kdl_string ir) {
   kdl_string assembly; /* "%2 = call i32 asm sideeffect "rdtsc", ... !dbg !15" */
   cc_ir_uses uses = cc_ir_read_uses(&job->arena, ir);
-  cc_text_after(ir, " asm ", &assembly);
-  job->assembly = cc_ir_location_of_line(ir, cc_text_until(assembly, "\n"));
+  cli_text_after(ir, " asm ", &assembly);
+  job->assembly = cc_ir_location_of_line(ir, cli_text_until(assembly, "\n"));
   KDL_TRY(check_thread_locals(job, ir));
   KDL_TRY(check_int64(job, ir));
   KDL_TRY(check_statics(job, ir));

@@ -77,7 +77,7 @@ static kdl_status check_function(cc_job *job, const cc_kernel *kernel) {
   if (kernel->returns.length && !kdl_text_is(kernel->returns, "void"))
     return cc_error_at(job, kernel->location,
                        "kernel %s returns '%.*s', which no launch could take; expected void",
-                       kernel->name, CC_STRING_ARGS(kernel->returns));
+                       kernel->name, CLI_STRING_ARGS(kernel->returns));
   if (kernel->is_static && !kernel->is_group_function)
     return cc_error_at(job, kernel->location,
                        "kernel %s is static, and no name that a launch could give; expected a "

@@ -22,7 +22,7 @@ static size_t skip_space(kdl_string text, size_t at) {
 
 /* Skips the word at `at` and the white space after it; 0 if the word is not there. */
 static size_t skip_word(kdl_string text, size_t at, const char *word) {
-  return cc_word_is_at(text, at, word) ? skip_space(text, at + strlen(word)) : 0;
+  return cli_word_is_at(text, at, word) ? skip_space(text, at + strlen(word)) : 0;
 }
 
 /* The offset after the parenthesis of a declaration that begins with `void` at `at`; else 0. */

@@ -104,8 +104,8 @@ static void add_listed_features(kdl_string list, kdl_feature_class which, kdl_fe
 
 static kdl_feature_set features_in(kdl_string attributes, kdl_feature_class which) {
   kdl_feature_set set = {{0, 0}};
-  while (cc_text_after(attributes, "\"target-features\"=\"", &attributes))
-    add_listed_features(cc_text_until(attributes, "\""), which, &set);
+  while (cli_text_after(attributes, "\"target-features\"=\"", &attributes))
+    add_listed_features(cli_text_until(attributes, "\""), which, &set);
   return set;
 }
 

@@ -8,6 +8,7 @@
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "cc/source/wrapper.h"
+#include "compiler/text/ir_text.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 #include "support/system/loader.h"
@@ -127,8 +128,8 @@ static kdl_status read_signatures(cc_job *job) {
     cc_ir_find_barriers(&job->arena, ir, &job->kernels);
   }
   job->calls_math = cc_examine_math(ir, job->target, &job->calls_libm);
-  job->has_bf16 = cc_ir_has_bf16(ir);
-  job->has_group_atomics = cc_ir_may_have_atomic_addresses(ir);
+  job->has_bf16 = ir_text_has_bf16(ir);
+  job->has_group_atomics = ir_text_may_have_atomic_addresses(ir);
   job->has_int64_atomics =
       kdl_text_contains(ir, "@_Z8atom_add") || kdl_text_contains(ir, "@_Z12atom_cmpxchg");
   job->has_half = cc_ir_location_of_type(ir, " half").line != 0;

@@ -2,7 +2,7 @@
 #include "cc/job/job_steps.h"
 
 #include "cc/job/math.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 #include "cc/source/wrapper.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
@@ -46,7 +46,7 @@ kdl_status cc_error_at(cc_job *job, cc_location location, const char *format, ..
   else if (location.line)
     snprintf(numbers, sizeof numbers, ":%u", location.line);
   job->has_location = true;
-  job->error = xarena_format(&job->arena, "%.*s%s: error: %s", CC_STRING_ARGS(location.file),
+  job->error = xarena_format(&job->arena, "%.*s%s: error: %s", CLI_STRING_ARGS(location.file),
                              numbers, kdl_error_message());
   return status;
 }
@@ -59,7 +59,7 @@ kdl_status cc_error_reserved_name(cc_job *job, const cc_kernel *kernel) {
 }
 
 static void append_message(cc_job *job, kdl_string text) {
-  *(kdl_string *)cc_list_add(&job->arena, &job->messages, sizeof text) = text;
+  *(kdl_string *)cli_list_add(&job->arena, &job->messages, sizeof text) = text;
 }
 
 void cc_add_message(cc_job *job, const char *format, ...) {

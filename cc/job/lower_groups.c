@@ -21,12 +21,12 @@ static cc_location parse_location(kdl_string *message) {
 kdl_status cc_restate_linker_error(cc_job *job, kdl_status status) {
   kdl_string message;
   if (status != KDL_BAD_FILE || !job->is_explained ||
-      !cc_text_after(cc_last_message(job), "error: ", &message))
+      !cli_text_after(cc_last_message(job), "error: ", &message))
     return status;
   cc_remove_last_message(job);
-  message = cc_text_until(message, "\n");
+  message = cli_text_until(message, "\n");
   cc_location location = parse_location(&message);
-  return cc_error_at(job, location, "%.*s", CC_STRING_ARGS(message));
+  return cc_error_at(job, location, "%.*s", CLI_STRING_ARGS(message));
 }
 
 static cc_location barrier_location(const cc_kernels *kernels) {

@@ -4,6 +4,7 @@
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "cc/source/wrapper.h"
+#include "compiler/text/ir_text.h"
 #include "lib/inspect/host_objects.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
@@ -32,7 +33,7 @@ static kdl_status read_image(cc_job *job, const char *path, kdl_image_kind kind)
  * is. */
 static kdl_string without_folder(cc_job *job, kdl_string ir) {
   kdl_string name;
-  if (!cc_text_after(ir, "source_filename = \"", &name))
+  if (!cli_text_after(ir, "source_filename = \"", &name))
     return ir;
   size_t cut = 0;
   for (size_t i = 0; i < name.length && name.data[i] != '"'; ++i)
@@ -134,7 +135,7 @@ static kdl_status compile_spirv(cc_job *job, const char *image) {
     KDL_TRY(cc_compile_text(job, job->code,
                             CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"),
                             cc_temp_path(job, "plain.ll"), &ir));
-    KDL_TRY(cc_write_text(lowered, cc_ir_lower_bf16(&job->arena, ir, CC_BF16_INTEGERS)));
+    KDL_TRY(cc_write_text(lowered, ir_text_lower_bf16(&job->arena, ir, IR_BF16_INTEGERS)));
   }
   kdl_status (*compile)(cc_job *, const char *, const char *const *, const char *) =
       lowered ? cc_compile_ir : cc_compile;
@@ -145,7 +146,7 @@ static kdl_status compile_spirv(cc_job *job, const char *image) {
   const char *optimised = cc_temp_path(job, "optimised.ll");
   KDL_TRY(compile(job, code, CC_WORDS("-S", "-emit-llvm"), optimised));
   KDL_TRY(cc_read_file(job, optimised, &ir));
-  KDL_TRY(cc_write_text(places, cc_ir_lower_atomic_addresses(&job->arena, ir)));
+  KDL_TRY(cc_write_text(places, ir_text_lower_atomic_addresses(&job->arena, ir)));
   return cc_compile_ir(job, places, CC_WORDS("-c", "-Xclang", "-disable-llvm-passes"), image);
 }
 
@@ -184,7 +185,7 @@ static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   kdl_status status = cc_ir_write_group_variables(&job->arena, ir, &job->kernels, out, &cause);
   if (!job->plan->bitcode) /* there the linker writes it */
     write_host_note(out, job);
-  kdl_string written = cc_text_close(&job->arena, out, &text, &length);
+  kdl_string written = cli_text_close(&job->arena, out, &text, &length);
   if (status == KDL_BAD_FILE)
     return cc_error_at(job, cc_ir_location_of_symbol(ir, cause), "%s",
                        xarena_format(&job->arena, "%s", kdl_error_message()));
@@ -239,7 +240,7 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
                           cc_temp_path(job, "plain.ll"), &ir));
   ir = without_folder(job, ir);
   if (rounds_bf16_itself(job))
-    ir = cc_ir_lower_bf16(&job->arena, ir, CC_BF16_ROUNDING);
+    ir = ir_text_lower_bf16(&job->arena, ir, IR_BF16_ROUNDING);
   KDL_TRY(check_calls(job, ir));
   cc_examine_functions(ir, job->target, &job->needs); /* the features that they may use */
   KDL_TRY(write_ir(job, ir, items));

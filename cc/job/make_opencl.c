@@ -32,7 +32,7 @@ static void write_marked(FILE *out, const cc_job *job) {
 /* The text with line marks blanked: offsets in its syntax tree are then those of the text. */
 static void write_unmarked(FILE *out, const cc_job *job) {
   kdl_string line;
-  for (kdl_string rest = job->preprocessed; cc_next_line(&rest, &line);)
+  for (kdl_string rest = job->preprocessed; cli_next_line(&rest, &line);)
     fprintf(out, kdl_text_starts(line, "# ") ? "%*s\n" : "%.*s\n", (int)line.length,
             kdl_text_starts(line, "# ") ? "" : line.data);
 }
@@ -63,7 +63,7 @@ static void rename_kernels(cc_job *job) {
   kdl_status status =
       kdl_image_read_kernels(KDL_IMAGE_CL, text.data, text.length, rename_builtin, &to);
   fwrite(to.written, 1, text.length - (size_t)(to.written - text.data), to.out);
-  text = cc_text_close(&job->arena, to.out, &renamed, &length);
+  text = cli_text_close(&job->arena, to.out, &renamed, &length);
   if (status == KDL_OK)
     job->preprocessed = text;
 }
@@ -74,7 +74,7 @@ static void rename_functions(cc_job *job) {
   size_t length;
   FILE *out = xtext_stream(&renamed, &length);
   cc_opencl_rename(job->preprocessed, KDL_OPENCL_C_PREFIX, &job->kernels, out);
-  job->preprocessed = cc_text_close(&job->arena, out, &renamed, &length);
+  job->preprocessed = cli_text_close(&job->arena, out, &renamed, &length);
 }
 
 static kdl_status preprocess(cc_job *job) {
@@ -97,7 +97,7 @@ kdl_status cc_explain_opencl(cc_job *job, kdl_status status) {
   cc_location location = cc_line_marks_location(text, (size_t)(keyword.data - text.data));
   location.column = 0; /* macros before it may be longer */
   return cc_error_at(job, location, "'%.*s' is a keyword of OpenCL C; expected another name",
-                     CC_STRING_ARGS(keyword));
+                     CLI_STRING_ARGS(keyword));
 }
 
 static kdl_status read_nodes(cc_job *job, cc_nodes *out_nodes) {
@@ -121,7 +121,7 @@ static kdl_status rewrite_as_opencl12(cc_job *job) {
   KDL_TRY(read_nodes(job, &nodes));
   FILE *out = xtext_stream(&text, &length);
   cc_rewrite_error refusal = cc_rewrite_as_opencl12(&job->arena, job->preprocessed, &nodes, out);
-  kdl_string written = cc_text_close(&job->arena, out, &text, &length);
+  kdl_string written = cli_text_close(&job->arena, out, &text, &length);
   if (refusal.why)
     return cc_error_at(job, cc_line_marks_location(job->preprocessed, refusal.at), "%s",
                        refusal.why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/opencl/opencl_c.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 
 typedef struct {
   kdl_string file;
@@ -31,7 +31,7 @@ static kdl_string last_name(kdl_string file) {
 cc_location cc_line_marks_location(kdl_string text, size_t at) {
   line_mark read = {{"", 0}, 0};
   kdl_string line;
-  for (kdl_string rest = text; cc_next_line(&rest, &line);) {
+  for (kdl_string rest = text; cli_next_line(&rest, &line);) {
     size_t start = (size_t)(line.data - text.data);
     if (parse_line_mark(line, &read))
       continue;
@@ -48,7 +48,7 @@ static void write_line_mark(FILE *out, line_mark to, line_mark *from) {
   bool is_near =
       kdl_text_equal(to.file, from->file) && to.line >= from->line && to.line - from->line <= few;
   if (!is_near)
-    fprintf(out, "#line %u \"%.*s\"\n", to.line, CC_STRING_ARGS(to.file));
+    fprintf(out, "#line %u \"%.*s\"\n", to.line, CLI_STRING_ARGS(to.file));
   for (; is_near && from->line < to.line; ++from->line)
     fputc('\n', out);
   *from = to;
@@ -57,12 +57,12 @@ static void write_line_mark(FILE *out, line_mark to, line_mark *from) {
 void cc_line_marks_write(FILE *out, kdl_string text) {
   line_mark read = {{"", 0}, 0}, written = {{"", 0}, 0};
   kdl_string line;
-  while (cc_next_line(&text, &line)) {
+  while (cli_next_line(&text, &line)) {
     if (parse_line_mark(line, &read))
       continue;
     if (strspn(line.data, " \t") < line.length) { /* it is not blank */
       write_line_mark(out, (line_mark){last_name(read.file), read.line}, &written);
-      fprintf(out, "%.*s\n", CC_STRING_ARGS(line));
+      fprintf(out, "%.*s\n", CLI_STRING_ARGS(line));
       ++written.line;
     }
     ++read.line;

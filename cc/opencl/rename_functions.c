@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/opencl/opencl_c.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 
 typedef struct {
   kdl_string text;
@@ -37,8 +37,8 @@ static bool next_word(name_scanner *w, kdl_string *out_word) {
       read_system_flag(w, (kdl_string){text.data + begin, w->at - begin});
     } else if (c == '"' || c == '\'') {
       skip_quoted(w);
-    } else if (cc_is_word(c)) {
-      while (w->at < text.length && cc_is_word(text.data[w->at]))
+    } else if (cli_is_word(c)) {
+      while (w->at < text.length && cli_is_word(text.data[w->at]))
         ++w->at;
       *out_word = (kdl_string){text.data + begin, w->at - begin};
       if (!kdl_is_digit(c))
@@ -112,7 +112,7 @@ static bool is_after_type(kdl_string text, size_t begin) {
   while (begin > 0 && strchr(" \t\n", text.data[begin - 1]))
     --begin;
   size_t end = begin;
-  while (begin > 0 && cc_is_word(text.data[begin - 1]))
+  while (begin > 0 && cli_is_word(text.data[begin - 1]))
     --begin;
   kdl_string word = {text.data + begin, end - begin};
   if (word.length == 0)

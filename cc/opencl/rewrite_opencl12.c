@@ -14,7 +14,7 @@
  * Last, every word "__bf16" becomes "ushort".
  */
 #include "cc/opencl/opencl_c.h"
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 
 #include <kdl/kernel/narrow.h>
 
@@ -57,7 +57,7 @@ typedef struct {
   kdl_arena *arena;
   kdl_string text;
   const cc_nodes *nodes;
-  cc_list edits; /* edit */
+  cli_list edits; /* edit */
   cc_rewrite_error error;
   size_t constant_end; /* of the current file-scope variable */
   /* Which functions the text calls: */
@@ -101,7 +101,7 @@ static size_t find_word_in_code(kdl_string text, size_t at, const char *word) {
   for (; at < text.length; ++at) {
     if (text.data[at] == '"')
       at = kdl_text_find(text, at + 1, "\"\n");
-    else if (cc_word_is_at(text, at, word))
+    else if (cli_word_is_at(text, at, word))
       return at;
   }
   return text.length;
@@ -119,7 +119,7 @@ static bool is_const_type(kdl_string type) {
 /* Edits                                                                                        */
 
 static void add_edit(rewriter *r, edit made) {
-  *(edit *)cc_list_add(r->arena, &r->edits, sizeof made) = made;
+  *(edit *)cli_list_add(r->arena, &r->edits, sizeof made) = made;
 }
 
 static void set_rewrite_error(rewriter *r, size_t at, const char *why) {
@@ -260,7 +260,7 @@ static void rewrite_cast(rewriter *r, size_t node) {
 /* "+" of " '+' ComputeLHSTy='float'". */
 static kdl_string operator_of(const cc_node *n) {
   kdl_string rest;
-  return cc_text_after(n->details, "'", &rest) ? cc_text_until(rest, "'") : rest;
+  return cli_text_after(n->details, "'", &rest) ? cli_text_until(rest, "'") : rest;
 }
 
 static void rewrite_binary(rewriter *r, size_t node) {

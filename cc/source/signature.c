@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/source/text.h"
+#include "tools/common/lines.h"
 #include "cc/source/wrapper.h"
 #include "support/base/error.h"
 
@@ -158,7 +158,7 @@ void cc_signature_write_queries(FILE *out, const cc_target *target, cc_language 
 static bool find_answers(kdl_string ir, size_t *out_at) {
   kdl_string line, first;
   bool is_found =
-      cc_text_after(ir, "\n@kdl_answers = ", &line) && cc_text_after(line, "] [", &first);
+      cli_text_after(ir, "\n@kdl_answers = ", &line) && cli_text_after(line, "] [", &first);
   *out_at = is_found ? (size_t)(first.data - ir.data) : 0;
   return is_found;
 }

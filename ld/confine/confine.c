@@ -203,7 +203,7 @@ static void allow_system(ld_landlock *landlock) {
 #endif
 }
 
-static bool restrict_files(const ld_request *request, const char *builtin, const char *portable,
+static bool restrict_files(const ir_request *request, const char *builtin, const char *portable,
                            int *out_problem, int *out_version) {
   ld_landlock landlock = ld_landlock_begin();
   static const kdl_tool tools[] = {KDL_TOOL_LLD, KDL_TOOL_PTXAS, KDL_TOOL_LLVM_SPIRV};
@@ -247,7 +247,7 @@ kdl_status ld_confine_wanted(bool *out_wanted) {
   return status;
 }
 
-kdl_status ld_confine(const ld_request *request, const char *builtin, const char *portable,
+kdl_status ld_confine(const ir_request *request, const char *builtin, const char *portable,
                       ld_confinement *out_confinement) {
   ld_confinement made = {.landlock = 0};
   bool is_required;

@@ -18,7 +18,7 @@
 #ifndef KDL_LD_CONFINE_H
 #define KDL_LD_CONFINE_H
 
-#include "ld/linker/request.h"
+#include "compiler/ir/linker/request.h"
 
 /* The confinement that is in force. */
 typedef struct ld_confinement {
@@ -40,7 +40,7 @@ void ld_confine_limits(void);
 /* Confines the process of ld_worker_run for a request; `builtin` is the file of built-in
  * microkernels or NULL. Fails for a bad KDL_LD_CONFINE, and where it requires what the kernel
  * lacks. */
-kdl_status ld_confine(const ld_request *request, const char *builtin, const char *portable,
+kdl_status ld_confine(const ir_request *request, const char *builtin, const char *portable,
                       ld_confinement *out_confinement);
 
 /* Confines this process as for a request without files, tries forbidden operations, and prints the

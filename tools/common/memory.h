@@ -10,6 +10,7 @@
 
 #include "support/base/arena.h"
 #include "support/base/array.h"
+#include "support/base/string_list.h"
 #include "support/base/text_stream.h"
 
 #include <stddef.h>
@@ -54,6 +55,13 @@ static inline kdl_string xarena_string(kdl_arena *arena, const void *data, size_
 
 #define xarena_format(arena, ...)                                                                  \
   ((const char *)cli_check_alloc((void *)(uintptr_t)kdl_arena_format(arena, __VA_ARGS__)))
+
+/* kdl_string_list_append: a copy of the string. */
+static inline void xstring_list_append(kdl_string_list *list, const char *text) {
+  kdl_string_list_append(list, text);
+  if (list->failed)
+    cli_out_of_memory();
+}
 
 /* kdl_text_stream, and fclose of such a stream, after which the text is valid. */
 static inline FILE *xtext_stream(char **out_text, size_t *out_length) {

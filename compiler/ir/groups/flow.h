@@ -4,10 +4,8 @@
 #define KDL_COMPILER_IR_GROUPS_FLOW_H
 
 #include "compiler/ir/groups/groups.h"
+#include "compiler/ir/linker/module.h"
 #include "support/base/arena.h"
-
-/* The index of a function's own attributes; LLVM's constant is an int and the index type is not. */
-#define IR_FUNCTION_ATTRIBUTES ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
 
 /* A map from addresses to numbers (pointer_map.c), in an arena. */
 typedef struct ir_map {

@@ -16,8 +16,8 @@
  *   atomics.c           operations that need not be atomic
  *   loop_dependences.c  which loops may be marked as parallel for LLVM
  */
-#ifndef KDL_COMPILER_IR_GROUPS_H
-#define KDL_COMPILER_IR_GROUPS_H
+#ifndef KDL_COMPILER_IR_GROUPS_GROUPS_H
+#define KDL_COMPILER_IR_GROUPS_GROUPS_H
 
 #include <kdl/kdl.h>
 

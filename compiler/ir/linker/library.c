@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "compiler/ir/linker/library.h"
+
+#include "lib/inspect/catalog.h"
+#include "lib/inspect/containers.h"
+#include "support/base/error.h"
+#include "support/base/text.h"
+#include "support/system/environment.h"
+#include "tools/common/memory.h"
+
+#include <llvm-c/BitReader.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
+static kdl_status open_ukernel_library(const char *path, const kdl_select_device *device,
+                                       ir_library *library) {
+  library->name = path;
+  KDL_TRY(kdl_search_open(path, path, &library->container));
+  KDL_TRY(kdl_catalog_create(library->container, &library->catalog));
+  size_t images = kdl_container_count(library->container);
+  library->symbols = xcalloc(images + 1, sizeof *library->symbols);
+  kdl_query query = {.device = device, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
+  KDL_TRY(kdl_rank(library->catalog, &query, &library->ranking));
+  kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
+            kdl_ranking_eligible(library->ranking));
+  return KDL_OK;
+}
+
+kdl_status ir_libraries_open(const ir_request *request, const char *portable, const char *builtin,
+                             ir_libraries *out_libraries) {
+  const char *const own[] = {portable, builtin};
+  size_t count = request->libraries.count, size = (count + 2) * sizeof *out_libraries->items;
+  *out_libraries = (ir_libraries){.arena = request->arena,
+                                  .items = memset(xarena_alloc(request->arena, size), 0, size)};
+  for (size_t i = 0; i < count + 2; ++i) {
+    const char *path = i < count ? request->libraries.items[i] : own[i - count];
+    ir_library *library = &out_libraries->items[out_libraries->count];
+    if (!path)
+      continue;
+    ++out_libraries->count;
+    KDL_TRY(open_ukernel_library(path, request->device, library));
+    if (i >= count)
+      kdl_container_set_installed(library->container);
+  }
+  return KDL_OK;
+}
+
+void ir_libraries_free(ir_libraries *libraries) {
+  for (size_t i = 0; i < libraries->count; ++i) {
+    ir_library *library = &libraries->items[i];
+    free(library->symbols);
+    free(library->ranking);
+    kdl_catalog_destroy(library->catalog);
+    kdl_container_close(library->container);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Symbols                                                                                      */
+
+#define UKERNEL_PREFIX "kdl.ukernel."
+
+/* Lists microkernels from the metadata; an image that lists only kernels has none. False where it
+ * lists neither. */
+static bool list_indexed(ir_libraries *libraries, const kdl_image_info *image,
+                         ir_symbols *symbols) {
+  bool is_indexed = false;
+  kdl_string *names = xarena_alloc(libraries->arena, image->pair_count * sizeof *names + 1);
+  for (size_t i = 0; i < image->pair_count; ++i) {
+    kdl_string kernel;
+    kdl_string key = image->pairs[i].key;
+    if (kdl_text_starts(key, UKERNEL_PREFIX))
+      names[symbols->count++] = kdl_text_substr(key, sizeof UKERNEL_PREFIX - 1);
+    is_indexed |= symbols->count > 0 || kdl_kernel_name(key, &kernel);
+  }
+  symbols->names = names;
+  return is_indexed;
+}
+
+typedef struct {
+  ir_libraries *libraries;
+  kdl_string *names; /* NULL: only count */
+  size_t count;
+} symbol_list;
+
+/* Functions are microkernels. Constants count too, since microkernels of the same library may refer
+ * to them, as in AMD's device libraries. */
+static void list_symbol(LLVMValueRef value, void *user) {
+  symbol_list *list = user;
+  LLVMValueKind kind = LLVMGetValueKind(value);
+  bool is_constant = kind == LLVMGlobalVariableValueKind && LLVMIsGlobalConstant(value);
+  if (!ir_value_is_exported(value) || (kind != LLVMFunctionValueKind && !is_constant))
+    return;
+  if (list->names) {
+    kdl_string name = ir_value_name(value);
+    list->names[list->count] = xarena_string(list->libraries->arena, name.data, name.length);
+  }
+  ++list->count;
+}
+
+static void list_defined(ir_libraries *libraries, LLVMModuleRef module, ir_symbols *symbols) {
+  symbol_list list = {.libraries = libraries};
+  ir_module_each_global(module, list_symbol, &list);
+  list.names = xarena_alloc(libraries->arena, list.count * sizeof *list.names + 1);
+  list.count = 0;
+  ir_module_each_global(module, list_symbol, &list);
+  symbols->names = list.names;
+  symbols->count = list.count;
+}
+
+static kdl_status read_library_symbols(ir_libraries *libraries, ir_library *library, uint32_t index,
+                                       ir_context *context) {
+  ir_symbols *symbols = &library->symbols[index];
+  kdl_image_info image = kdl_container_image(library->container, index);
+  const void *data;
+  size_t size;
+  LLVMModuleRef module;
+  if (image.kind != KDL_IMAGE_BITCODE || list_indexed(libraries, &image, symbols))
+    return KDL_OK;
+  KDL_TRY(kdl_container_verified_bytes(library->container, index, &data, &size));
+  KDL_TRY(ir_module_read(context, data, size, library->name, &module));
+  list_defined(libraries, module, symbols);
+  LLVMDisposeModule(module);
+  return KDL_OK;
+}
+
+bool ir_library_defines(ir_libraries *libraries, ir_library *library, uint32_t image,
+                        kdl_string symbol, ir_context *context) {
+  ir_symbols *symbols = &library->symbols[image];
+  if (!symbols->is_read) {
+    symbols->is_read = true;
+    if (read_library_symbols(libraries, library, image, context) != KDL_OK) {
+      symbols->count = 0;
+      symbols->error = xarena_format(libraries->arena, "%s", kdl_error_message());
+      kdl_debug(KDL_DEBUG_LINK, "image %" PRIu32 ": %s", image, symbols->error);
+    }
+  }
+  for (size_t i = 0; i < symbols->count; ++i) {
+    if (kdl_text_equal(symbols->names[i], symbol))
+      return true;
+  }
+  return false;
+}

@@ -34,7 +34,7 @@ USES = {"ext/specialize": {"lib/hooks.h"}, "ext/jit": {"lib/hooks.h"}, "ext/trac
         "tools/kdl": {"tools/common", "ext/adaptive/commands", "ext/inject", "ext/jit/commands", "pack", "cc", "compiler/toolchain"}, "pack": {"tools/common"},
         "cc": {"tools/common", "compiler/text", "compiler/toolchain"}, "compiler/text": {"tools/common"}, "compiler/ir": {"tools/common", "compiler/text", "compiler/toolchain"},
         "ld": {"tools/common", "compiler/ir", "compiler/toolchain"}, "bench": {"tools/common", "peers", "measure"}, "measure": {"tools/common"},
-        "peers": {"lib", "measure"}, "mlir": {"matmul", "compiler/toolchain"}, "python": {"matmul"}}
+        "peers": {"lib", "measure"}, "mlir": {"matmul", "compiler/ir", "compiler/toolchain"}, "python": {"matmul"}}
 
 
 def component_of(path):

@@ -4,7 +4,6 @@
 #include "compiler/ir/linker/exact_math.h"
 #include "compiler/ir/linker/vectorise.h"
 #include "lib/inspect/host_objects.h"
-#include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 #include "tools/common/memory.h"
@@ -14,19 +13,20 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Optimising                                                                                   */
 
-static kdl_status run_passes(ir_linker *linker, const char *passes) {
-  const char *name = linker->request->caller;
-  KDL_TRY(ir_module_run_passes(linker->module, linker->target.machine, passes, name));
-  return ir_context_check(linker->context, name);
+/* `reason` says why a step failed, unless LLVM did. */
+static kdl_status check_step(ir_linker *linker, bool is_done, const ir_reason *reason) {
+  KDL_TRY(ir_context_check(linker->context, linker->request->caller));
+  return is_done ? KDL_OK
+                 : kdl_fail(KDL_UNSUPPORTED, "%s: %s", linker->request->caller, reason->text);
 }
 
 kdl_status ir_emit_optimise(ir_linker *linker) {
   KDL_TRY(ir_module_verify(linker->module, linker->request->caller, "broken after linking"));
-  ir_inline_raise_width(linker->module);
-  KDL_TRY(run_passes(linker, KDL_UKERNEL_INLINE_PASSES));
-  KDL_TRY(ir_inline_verify(linker->module));
+  ir_reason why;
+  KDL_TRY(check_step(linker, ir_inline_run(linker->module, linker->target.machine, &why), &why));
   KDL_TRY(ir_limit_vectoriser(linker));
-  KDL_TRY(run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES));
+  KDL_TRY(
+      check_step(linker, ir_inline_optimise(linker->module, linker->target.machine, &why), &why));
   ir_exact_math_restore(linker);
   KDL_TRY(ir_gpu_set_blocks(linker));
   linker->calls_after = ir_inline_count_calls(linker->module, NULL);

@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ir_constant_is(LLVMValueRef variable) {
-  return LLVMGetValueKind(variable) == LLVMGlobalVariableValueKind &&
-         kdl_text_starts(ir_value_name(variable), IR_CONSTANT_PREFIX);
-}
-
 static const char *constant_name(LLVMValueRef variable) {
   return ir_value_name(variable).data + sizeof IR_CONSTANT_PREFIX - 1;
 }

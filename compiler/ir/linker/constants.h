@@ -6,10 +6,6 @@
 #include "compiler/ir/linker/module.h"
 #include "compiler/ir/linker/request.h"
 
-#define IR_CONSTANT_PREFIX "kdl_const_"
-
-bool ir_constant_is(LLVMValueRef variable);
-
 /* A bound constant. */
 typedef struct ir_constant {
   char name[128];

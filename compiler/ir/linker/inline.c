@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "compiler/ir/linker/linker.h"
-#include "support/base/error.h"
+#include "compiler/ir/linker/ukernel.h"
+
+#include "lib/inspect/ukernel_passes.h"
 #include "support/base/text.h"
-#include "tools/common/memory.h"
+
+#include <llvm-c/Error.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define UKERNEL_ATTRIBUTE "kdl-ukernel"
@@ -149,27 +153,34 @@ static const char *find_inline_obstacle(LLVMValueRef function, LLVMValueRef *see
   return visit_instructions(function, instruction_obstacle, NULL);
 }
 
-kdl_status ir_inline_check(LLVMModuleRef module, const char *name) {
+static void describe_obstacle(LLVMValueRef function, const char *owner, const char *obstacle,
+                              ir_reason *why) {
+  const char *name = ir_value_name(function).data;
+  bool is_itself = strcmp(name, owner) == 0;
+  snprintf(why->text, sizeof why->text,
+           "the microkernel '%.128s' cannot be inlined%s%.128s%s: %s", owner,
+           is_itself ? "" : ", because of '", is_itself ? "" : name,
+           is_itself ? "" : "', which it calls", obstacle);
+}
+
+bool ir_inline_check(LLVMModuleRef module, ir_reason *why) {
   size_t count = 0;
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     count += ukernel_attribute(f) != NULL;
-  LLVMValueRef *seen = xcalloc(count + 1, sizeof(LLVMValueRef));
-  kdl_status status = KDL_OK;
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f && status == KDL_OK;
-       f = LLVMGetNextFunction(f)) {
+  LLVMValueRef *seen = calloc(count + 1, sizeof(LLVMValueRef));
+  if (!seen) {
+    snprintf(why->text, sizeof why->text, "out of memory");
+    return false;
+  }
+  const char *obstacle = NULL;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f && !obstacle; f = LLVMGetNextFunction(f)) {
     const char *owner = LLVMIsDeclaration(f) ? NULL : ukernel_of_function(f);
-    const char *reason = owner ? find_inline_obstacle(f, seen) : NULL;
-    if (!reason)
-      continue;
-    const char *function = ir_value_name(f).data;
-    bool is_itself = strcmp(function, owner) == 0;
-    status =
-        kdl_fail(KDL_UNSUPPORTED, "%s: the microkernel '%.128s' cannot be inlined%s%.128s%s: %s",
-                 name, owner, is_itself ? "" : ", because of '", is_itself ? "" : function,
-                 is_itself ? "" : "', which it calls", reason);
+    obstacle = owner ? find_inline_obstacle(f, seen) : NULL;
+    if (obstacle)
+      describe_obstacle(f, owner, obstacle, why);
   }
   free(seen);
-  return status;
+  return !obstacle;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -180,8 +191,7 @@ static bool is_part(LLVMValueRef function, bool keeps_calls) {
          !(keeps_calls && !ir_value_is_exported(function) && has_attribute(function, "noinline"));
 }
 
-kdl_status ir_inline_mark(LLVMModuleRef module, kdl_string symbol, bool keeps_calls,
-                          const char *name) {
+bool ir_inline_mark(LLVMModuleRef module, kdl_string symbol, bool keeps_calls, ir_reason *why) {
   LLVMContextRef context = LLVMGetModuleContext(module);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     kdl_string owner = ir_value_is_exported(f) ? ir_value_name(f) : symbol;
@@ -191,13 +201,14 @@ kdl_status ir_inline_mark(LLVMModuleRef module, kdl_string symbol, bool keeps_ca
                                                         sizeof UKERNEL_ATTRIBUTE - 1, owner.data,
                                                         (unsigned)owner.length));
   }
-  KDL_TRY(ir_inline_check(module, name));
+  if (!ir_inline_check(module, why))
+    return false;
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     if (is_part(f, keeps_calls))
       LLVMAddAttributeAtIndex(f, IR_FUNCTION_ATTRIBUTES,
                               LLVMCreateEnumAttribute(context, attribute_kind("alwaysinline"), 0));
   }
-  return KDL_OK;
+  return true;
 }
 
 #define WIDTH_ATTRIBUTE "min-legal-vector-width"
@@ -224,7 +235,9 @@ static const char *raise_width(LLVMValueRef instruction, void *user) {
   return "raised";
 }
 
-void ir_inline_raise_width(LLVMModuleRef module) {
+/* LLVM 24 inlines no function into one for narrower vectors, even if it is marked to be inlined:
+ * callers get the width of such functions, as inlining gives it to them. */
+static void raise_width_of_callers(LLVMModuleRef module) {
   for (bool changed = true; changed;) {
     changed = false;
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
@@ -265,15 +278,41 @@ static const char *caller_of(LLVMModuleRef module, LLVMValueRef callee) {
   return "no function";
 }
 
-kdl_status ir_inline_verify(LLVMModuleRef module) {
+static bool is_all_inlined(LLVMModuleRef module, ir_reason *why) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     const char *owner = ukernel_of_function(f);
-    if (owner)
-      return kdl_fail(
-          KDL_UNSUPPORTED,
-          "the microkernel '%.128s' was not inlined: '%.128s' is still there, called by "
-          "'%.128s', and LLVM does not say why",
-          owner, ir_value_name(f).data, caller_of(module, f));
+    if (!owner)
+      continue;
+    snprintf(why->text, sizeof why->text,
+             "the microkernel '%.128s' was not inlined: '%.128s' is still there, called by "
+             "'%.128s', and LLVM does not say why",
+             owner, ir_value_name(f).data, caller_of(module, f));
+    return false;
   }
-  return KDL_OK;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Passes                                                                                       */
+
+static bool run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *passes,
+                       ir_reason *why) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!error)
+    return true;
+  char *problem = LLVMGetErrorMessage(error);
+  snprintf(why->text, sizeof why->text, "LLVM: %s", problem);
+  LLVMDisposeErrorMessage(problem);
+  return false;
+}
+
+bool ir_inline_run(LLVMModuleRef module, LLVMTargetMachineRef machine, ir_reason *why) {
+  raise_width_of_callers(module);
+  return run_passes(module, machine, KDL_UKERNEL_INLINE_PASSES, why) && is_all_inlined(module, why);
+}
+
+bool ir_inline_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, ir_reason *why) {
+  return run_passes(module, machine, KDL_UKERNEL_OPTIMISE_PASSES, why);
 }

@@ -12,128 +12,7 @@
 #include <llvm-c/Linker.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Requirements of microkernels                                                                 */
-
-static bool has_same_abi(LLVMValueRef declared, LLVMValueRef defined) {
-  static const char *const abi[] = {"byval", "sret", "inalloca", "byref", "preallocated"};
-  unsigned count = LLVMCountParams(declared);
-  for (size_t i = 0; i < sizeof abi / sizeof *abi; ++i) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(abi[i], strlen(abi[i]));
-    for (unsigned parameter = 1; parameter <= count; ++parameter) {
-      if (LLVMGetEnumAttributeAtIndex(declared, parameter, kind) !=
-          LLVMGetEnumAttributeAtIndex(defined, parameter, kind))
-        return false;
-    }
-  }
-  return LLVMGetFunctionCallConv(declared) == LLVMGetFunctionCallConv(defined);
-}
-
-static kdl_status check_ukernel_signature(const ir_linker *linker, LLVMValueRef declared,
-                                          LLVMValueRef defined, const char *name) {
-  LLVMTypeRef wanted = LLVMGlobalGetValueType(declared);
-  LLVMTypeRef found = LLVMGlobalGetValueType(defined);
-  const char *symbol = ir_value_name(defined).data;
-  if (wanted != found) {
-    char here[256], there[256];
-    ir_type_print(wanted, here, sizeof here);
-    ir_type_print(found, there, sizeof there);
-    return kdl_fail(KDL_BAD_FILE, "%s: found '%.128s' as '%s', expected '%s', as %s declares it",
-                    name, symbol, there, here, linker->request->caller);
-  }
-  if (!has_same_abi(declared, defined))
-    return kdl_fail(KDL_BAD_FILE,
-                    "%s: '%.128s' takes its arguments by another convention than %s passes them",
-                    name, symbol, linker->request->caller);
-  for (LLVMUseRef use = LLVMGetFirstUse(declared); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef call = LLVMGetUser(use);
-    if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == declared &&
-        LLVMGetCalledFunctionType(call) != wanted)
-      return kdl_fail(KDL_BAD_FILE, "%s: calls '%.128s' with other arguments than it declares",
-                      linker->request->caller, symbol);
-  }
-  return KDL_OK;
-}
-
-/* The built-in interfaces that have a layout, for callers whose compiler did not use their
- * headers. */
-static const struct {
-  const char *prefix, *layout;
-  bool is_for_amd;
-} layouts[] = {{"kdl_uk_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_MMA_LAYOUT, false},
-               {"kdl_uk_gpu_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_GPU_MMA_LAYOUT, false},
-               {"kdl_uk_gpu_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_GPU_MMA_AMD_LAYOUT, true}};
-
-static kdl_string layout_of(LLVMValueRef function) {
-  const char *section = LLVMGetSection(function);
-  kdl_string mark = kdl_text_of(section ? section : "");
-  return kdl_text_starts(mark, KDL_UKERNEL_LAYOUT_PREFIX) ? mark : KDL_TEXT("");
-}
-
-/* The same parameter types may mean another layout of the operands: metadata marks the layout. */
-static kdl_status check_ukernel_layout(const ir_linker *linker, LLVMValueRef declared,
-                                       LLVMValueRef defined, const char *name) {
-  const size_t prefix = sizeof KDL_UKERNEL_LAYOUT_PREFIX - 1;
-  kdl_string symbol = ir_value_name(defined);
-  kdl_string wanted = layout_of(declared), found = layout_of(defined);
-  const bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN, is_callers = wanted.length > 0;
-  for (size_t i = 0; i < sizeof layouts / sizeof *layouts && !is_callers; ++i) {
-    if (kdl_text_starts(symbol, layouts[i].prefix) && layouts[i].is_for_amd == is_amd)
-      wanted = kdl_text_of(layouts[i].layout);
-  }
-  if (kdl_text_equal(wanted, found)) {
-    if (found.length)
-      LLVMSetSection(defined, "");
-    return KDL_OK;
-  }
-  return kdl_fail(
-      KDL_BAD_FILE,
-      "%s: '%.128s' has %s%.64s%s, expected %s%.64s%s%s: its operands may lie otherwise in memory; "
-      "compile it with the header that declares it (KDL_UKERNEL_LAYOUT)",
-      name, symbol.data, found.length ? "the layout '" : "no layout mark",
-      found.length ? found.data + prefix : "", found.length ? "'" : "",
-      wanted.length ? "the layout '" : "none", wanted.length ? wanted.data + prefix : "",
-      wanted.length ? "'" : "", is_callers ? ", as the caller" : "");
-}
-
-/* GPU group memory counts as scratch space and constant memory as constant, whatever the variable's
- * attributes; CPUs have no such address spaces. */
-static bool is_mutable_global(LLVMValueRef variable) {
-  enum { group_memory = 3, constant_memory = 4 };
-  unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(variable));
-  return !LLVMIsDeclaration(variable) && !ir_constant_is(variable) &&
-         LLVMGetLinkage(variable) != LLVMAppendingLinkage &&
-         (!LLVMIsGlobalConstant(variable) || LLVMIsThreadLocal(variable)) &&
-         space != group_memory && space != constant_memory;
-}
-
-static kdl_status check_no_mutable_global(LLVMModuleRef module, kdl_string symbol,
-                                          const char *name) {
-  for (LLVMValueRef v = LLVMGetFirstGlobal(module); v; v = LLVMGetNextGlobal(v)) {
-    kdl_string variable = ir_value_name(v);
-    if (kdl_text_is(variable, "llvm.global_ctors") || kdl_text_is(variable, "llvm.global_dtors"))
-      return kdl_fail(KDL_UNSUPPORTED,
-                      "%s: found constructors beside '%.128s', expected none in a "
-                      "microkernel",
-                      name, symbol.data);
-    if (is_mutable_global(v))
-      return kdl_fail(KDL_UNSUPPORTED,
-                      "%s: '%.128s' uses the variable '%.128s', expected no state in a microkernel",
-                      name, symbol.data, variable.data);
-  }
-  return KDL_OK;
-}
-
-/* ------------------------------------------------------------------------------------------ */
 /* Extraction                                                                                   */
-
-static void internalize(LLVMValueRef value) {
-  if (!ir_value_is_exported(value))
-    return;
-  LLVMSetLinkage(value, LLVMInternalLinkage);
-  LLVMSetVisibility(value, LLVMDefaultVisibility);
-  if (LLVMIsAGlobalObject(value))
-    LLVMSetComdat(value, NULL);
-}
 
 /* Choices of one image, which are linked together: it is read once for all of them. */
 typedef struct {
@@ -170,7 +49,7 @@ static void internalize_unless_wanted(LLVMValueRef value, void *user) {
   if (keeps_alive)
     LLVMDeleteGlobal(value);
   else if (!group_has_symbol(group, name) && !ir_constant_is(value))
-    internalize(value);
+    ir_internalize(value);
 }
 
 /* The function or variable of that name. */
@@ -240,8 +119,10 @@ static kdl_status check_definition(const ir_linker *linker, LLVMModuleRef module
   LLVMValueRef defined = find_global(module, symbol);
   if (!LLVMIsAFunction(declared) || !LLVMIsAFunction(defined))
     return check_constant_type(linker, declared, defined, name);
-  KDL_TRY(check_ukernel_signature(linker, declared, defined, name));
-  return check_ukernel_layout(linker, declared, defined, name);
+  ir_reason why;
+  bool matches = ir_ukernel_has_signature(declared, defined, linker->request->caller, &why) &&
+                 ir_ukernel_has_layout(declared, defined, &why);
+  return matches ? KDL_OK : kdl_fail(KDL_BAD_FILE, "%s: %s", name, why.text);
 }
 
 static kdl_status prepare_ukernels(ir_linker *linker, LLVMModuleRef module, image_choices *group,
@@ -253,10 +134,12 @@ static kdl_status prepare_ukernels(ir_linker *linker, LLVMModuleRef module, imag
     if (is_of_image(group, &group->choices[i]))
       KDL_TRY(check_definition(linker, module, group->choices[i].symbol, name));
   }
-  KDL_TRY(check_no_mutable_global(module, first, name));
   KDL_TRY(ir_constants_agree(linker->module, module, name));
   bool is_own = linker->portable && strcmp(group->image->library->name, linker->portable) == 0;
-  return ir_inline_mark(module, first, is_own, name);
+  ir_reason why;
+  bool is_ready = ir_ukernel_is_stateless(module, first.data, &why) &&
+                  ir_inline_mark(module, first, is_own, &why);
+  return is_ready ? KDL_OK : kdl_fail(KDL_UNSUPPORTED, "%s: %s", name, why.text);
 }
 
 static kdl_status link_image(ir_linker *linker, image_choices *group) {
@@ -387,7 +270,9 @@ kdl_status ir_link(ir_linker *linker) {
   }
   for (size_t i = 0; i < linker->choice_count; ++i)
     KDL_TRY(check_same_image(linker, &linker->choices[i]));
-  KDL_TRY(ir_inline_check(linker->module, linker->request->caller));
+  ir_reason why;
+  if (!ir_inline_check(linker->module, &why))
+    return kdl_fail(KDL_UNSUPPORTED, "%s: %s", linker->request->caller, why.text);
   for (size_t i = 0; i < linker->choice_count; ++i) {
     ir_choice *choice = &linker->choices[i];
     choice->calls = ir_inline_count_calls(linker->module, choice->symbol.data);
@@ -459,7 +344,7 @@ static bool is_kept_symbol(const ir_linker *linker, LLVMValueRef value) {
 
 static void internalize_unless_kept(LLVMValueRef value, void *user) {
   if (!is_kept_symbol(user, value) && !ir_constant_is(value))
-    internalize(value);
+    ir_internalize(value);
 }
 
 kdl_status ir_link_strip_caller(ir_linker *linker) {

@@ -7,6 +7,7 @@
 #include "compiler/ir/linker/constants.h"
 #include "compiler/ir/linker/stages.h"
 #include "compiler/ir/linker/target.h"
+#include "compiler/ir/linker/ukernel.h"
 #include "lib/inspect/targets.h"
 
 typedef struct ir_linker {
@@ -37,28 +38,6 @@ kdl_status ir_link(ir_linker *linker);
 
 /* Binds constants; everything except kernels and exported variables gets internal linkage. */
 kdl_status ir_link_finalize(ir_linker *linker);
-
-/* ------------------------------------------------------------------------------------------ */
-/* Inlining (inline.c). Functions that cannot be inlined are refused before LLVM tries, since LLVM
- * does not report reasons. After inlining, remaining calls are counted in any case. */
-
-/* Marks every function that a microkernel's module defines as part of the microkernel, to inline;
- * `keeps_calls`: except those that the module itself marks noinline, as libdevice's slow paths. */
-kdl_status ir_inline_mark(LLVMModuleRef module, kdl_string symbol, bool keeps_calls,
-                          const char *name);
-
-/* LLVM 24 inlines no function into one for narrower vectors, even if it is marked to be inlined:
- * callers get the width of such functions, as inlining gives it to them. */
-void ir_inline_raise_width(LLVMModuleRef module);
-
-/* Refuses functions that can never be inlined. */
-kdl_status ir_inline_check(LLVMModuleRef module, const char *name);
-
-/* The number of calls of a microkernel's functions: of the one with that name, or of all (NULL). */
-size_t ir_inline_count_calls(LLVMModuleRef module, const char *symbol);
-
-/* Refuses a module that still has a function of a microkernel; names it and its caller. */
-kdl_status ir_inline_verify(LLVMModuleRef module);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels of GPUs (gpu_kernels.c)                                                              */

@@ -123,22 +123,6 @@ kdl_status ir_module_read_text(ir_context *context, const void *data, size_t siz
   return status;
 }
 
-/* ------------------------------------------------------------------------------------------ */
-/* Values                                                                                       */
-
-kdl_string ir_value_name(LLVMValueRef value) {
-  kdl_string name;
-  name.data = LLVMGetValueName2(value, &name.length);
-  return name;
-}
-
-bool ir_value_is_exported(LLVMValueRef value) {
-  LLVMLinkage linkage = LLVMGetLinkage(value);
-  return !LLVMIsDeclaration(value) && linkage != LLVMInternalLinkage &&
-         linkage != LLVMPrivateLinkage && linkage != LLVMAppendingLinkage &&
-         linkage != LLVMAvailableExternallyLinkage;
-}
-
 void ir_copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index) {
   unsigned count = LLVMGetAttributeCountAtIndex(from, index);
   LLVMAttributeRef *attributes = xmalloc((count + 1) * sizeof(LLVMAttributeRef));
@@ -146,38 +130,4 @@ void ir_copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex i
   for (unsigned i = 0; i < count; ++i)
     LLVMAddAttributeAtIndex(to, index, attributes[i]);
   free(attributes);
-}
-
-bool ir_value_is_needed(LLVMValueRef value) {
-  return LLVMIsDeclaration(value) && LLVMGetFirstUse(value) &&
-         !(LLVMIsAFunction(value) && LLVMGetIntrinsicID(value));
-}
-
-static void copy_message(char *text, char *buffer, size_t size) {
-  snprintf(buffer, size, "%s", text);
-  LLVMDisposeMessage(text);
-}
-
-void ir_type_print(LLVMTypeRef type, char *buffer, size_t size) {
-  copy_message(LLVMPrintTypeToString(type), buffer, size);
-}
-
-void ir_value_print(LLVMValueRef value, char *buffer, size_t size) {
-  copy_message(LLVMPrintValueToString(value), buffer, size);
-}
-
-static void visit_values(LLVMValueRef first, LLVMValueRef (*next)(LLVMValueRef),
-                         void (*visit)(LLVMValueRef value, void *user), void *user) {
-  for (LLVMValueRef value = first, after; value; value = after) {
-    after = next(value);
-    visit(value, user);
-  }
-}
-
-void ir_module_each_global(LLVMModuleRef module, void (*visit)(LLVMValueRef value, void *user),
-                           void *user) {
-  visit_values(LLVMGetFirstFunction(module), LLVMGetNextFunction, visit, user);
-  visit_values(LLVMGetFirstGlobal(module), LLVMGetNextGlobal, visit, user);
-  visit_values(LLVMGetFirstGlobalAlias(module), LLVMGetNextGlobalAlias, visit, user);
-  visit_values(LLVMGetFirstGlobalIFunc(module), LLVMGetNextGlobalIFunc, visit, user);
 }

@@ -3,15 +3,11 @@
 #ifndef KDL_COMPILER_IR_LINKER_MODULE_H
 #define KDL_COMPILER_IR_LINKER_MODULE_H
 
-#include <kdl/kdl.h>
+#include "compiler/ir/linker/value.h"
 
-#include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 
 #include <stdbool.h>
-
-/* The index of a function's own attributes; LLVM's constant is an int and the index type is not. */
-#define IR_FUNCTION_ATTRIBUTES ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
 
 /* An LLVM context whose diagnostics become our errors. */
 typedef struct ir_context {
@@ -42,25 +38,7 @@ kdl_status ir_module_run_passes(LLVMModuleRef module, LLVMTargetMachineRef machi
 /* KDL_BAD_FILE where LLVM finds the module invalid: "NAME: PROBLEM: ..." */
 kdl_status ir_module_verify(LLVMModuleRef module, const char *name, const char *problem);
 
-/* The name of a function or variable. Never NULL; may contain NULs, which match nothing. */
-kdl_string ir_value_name(LLVMValueRef value);
-
-/* Whether other modules can see its definition. */
-bool ir_value_is_exported(LLVMValueRef value);
-
 /* For a function that takes the place of another. */
 void ir_copy_attributes(LLVMValueRef from, LLVMValueRef to, LLVMAttributeIndex index);
-
-/* Whether it is a used declaration that is not an LLVM intrinsic. */
-bool ir_value_is_needed(LLVMValueRef value);
-
-/* Prints a type or value in LLVM's syntax, truncated to the buffer. */
-void ir_type_print(LLVMTypeRef type, char *buffer, size_t size);
-void ir_value_print(LLVMValueRef value, char *buffer, size_t size);
-
-/* Calls `visit` for every global value of a module: functions, variables, aliases, ifuncs. `visit`
- * may delete the value. */
-void ir_module_each_global(LLVMModuleRef module, void (*visit)(LLVMValueRef value, void *user),
-                           void *user);
 
 #endif

@@ -13,6 +13,10 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/TargetParser/Triple.h"
 
+extern "C" {
+#include "compiler/ir/linker/ukernel.h"
+}
+
 using namespace mlir;
 using namespace mlir::kdl;
 
@@ -63,23 +67,26 @@ static void removeWrappers(gpu::GPUModuleOp lowered) {
   }
 }
 
-/// The bitcode with all functions marked alwaysinline and without a target CPU, so that they are
-/// compiled for that of their callers. Empty if it cannot be read.
-static std::string markAlwaysInline(StringRef bitcode) {
+/// The bitcode of a microkernel with its functions marked to be inlined and without a target CPU, so
+/// that they are compiled for that of their callers. Fails with a reason.
+static FailureOr<std::string> prepareUkernel(StringRef bitcode, StringRef name, std::string &why) {
   llvm::LLVMContext context;
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, bitcodeAttr), context);
   if (!parsed) {
-    llvm::consumeError(parsed.takeError());
-    return "";
+    why = llvm::toString(parsed.takeError());
+    return failure();
+  }
+  ir_reason reason;
+  if (!ir_inline_mark(llvm::wrap(parsed->get()), {name.data(), name.size()}, /*keeps_calls=*/false,
+                      &reason)) {
+    why = reason.text;
+    return failure();
   }
   for (llvm::Function &function : **parsed) {
     if (function.isDeclaration())
       continue;
-    function.removeFnAttr(llvm::Attribute::NoInline);
-    function.removeFnAttr(llvm::Attribute::OptimizeNone);
     function.removeFnAttr("target-cpu");
     function.removeFnAttr("target-features");
-    function.addFnAttr(llvm::Attribute::AlwaysInline);
     function.setSection("");
   }
   std::string written;
@@ -109,6 +116,10 @@ LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
     });
     if (mine == bitcodes.end())
       return emitBitcodeError(function) << "found no bitcode for " << target;
+    std::string why;
+    FailureOr<std::string> ukernel = prepareUkernel(*mine, function.getName(), why);
+    if (llvm::failed(ukernel))
+      return emitBitcodeError(function) << why;
     SmallString<128> path;
     int file = -1;
     std::error_code failed = llvm::sys::fs::createTemporaryFile("kdl-ukernel", "bc", file, path);
@@ -116,10 +127,10 @@ LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
       return emitBitcodeError(function) << path << ": " << failed.message();
     files.push_back(std::make_unique<llvm::FileRemover>(path));
     llvm::raw_fd_ostream to(file, /*shouldClose=*/true);
-    to << markAlwaysInline(*mine);
+    to << *ukernel;
     to.flush();
     if (to.has_error()) {
-      std::string why = to.error().message();
+      why = to.error().message();
       to.clear_error();
       return emitBitcodeError(function) << path << ": " << why;
     }

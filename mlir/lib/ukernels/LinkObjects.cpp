@@ -13,12 +13,13 @@
 #include "mlir/Target/LLVMIR/Import.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 
-#include "lib/inspect/ukernel_passes.h"
+extern "C" {
+#include "compiler/ir/linker/ukernel.h"
+}
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLLINKOBJECTS
@@ -47,63 +48,14 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const llvm::Module
       triple, /*CPU=*/"", /*Features=*/"", llvm::TargetOptions(), llvm::Reloc::PIC_));
 }
 
-static LogicalResult runPasses(Operation *op, llvm::Module &module, llvm::TargetMachine *machine,
-                               StringRef text) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  std::unique_ptr<llvm::PassBuilder> builder =
-      makePassBuilder(module.getContext(), machine, llvm::PipelineTuningOptions());
-  builder->registerModuleAnalyses(modules);
-  builder->registerCGSCCAnalyses(components);
-  builder->registerFunctionAnalyses(functions);
-  builder->registerLoopAnalyses(loops);
-  builder->crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  if (llvm::Error error = builder->parsePassPipeline(passes, text))
-    return op->emitError("LLVM's passes: ") << llvm::toString(std::move(error));
-  passes.run(module, modules);
-  return success();
-}
-
-/// LLVM 24 inlines no function into one for narrower vectors, even if it is marked to be inlined:
-/// callers get the width of such functions, as inlining gives it to them.
-static void raiseVectorWidthOfCallers(llvm::Module &module) {
-  constexpr StringLiteral key = "min-legal-vector-width";
-  auto widthOf = [&](const llvm::Function &function) {
-    return function.getFnAttributeAsParsedInteger(key, /*Default=*/UINT64_MAX);
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (llvm::Function &function : module) {
-      if (!function.hasFnAttribute(llvm::Attribute::AlwaysInline) || !function.hasFnAttribute(key))
-        continue;
-      for (llvm::User *user : function.users()) {
-        auto *call = dyn_cast<llvm::CallBase>(user);
-        if (!call || widthOf(*call->getFunction()) >= widthOf(function))
-          continue;
-        call->getFunction()->addFnAttr(function.getFnAttribute(key));
-        changed = true;
-      }
-    }
-  }
-}
-
 /// As in kdl-ld.
-static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
-                                       ArrayRef<LLVM::LLVMFuncOp> ukernels) {
+static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module) {
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module);
-  raiseVectorWidthOfCallers(module);
-  if (failed(runPasses(op, module, machine.get(), KDL_UKERNEL_INLINE_PASSES)))
-    return failure();
-  for (LLVM::LLVMFuncOp ukernel : ukernels) {
-    if (module.getFunction(ukernel.getName()))
-      return emitBitcodeError(ukernel)
-             << "was not inlined: it calls itself, or its address is taken";
-  }
-  if (failed(runPasses(op, module, machine.get(), KDL_UKERNEL_OPTIMISE_PASSES)))
-    return failure();
+  auto *target = reinterpret_cast<LLVMTargetMachineRef>(machine.get());
+  ir_reason why;
+  if (!ir_inline_run(llvm::wrap(&module), target, &why) ||
+      !ir_inline_optimise(llvm::wrap(&module), target, &why))
+    return op->emitError(why.text);
   for (const llvm::Function &function : module) {
     if (function.isDeclaration() && function.getName().starts_with("kdl_uk_") &&
         !function.use_empty())
@@ -130,11 +82,10 @@ std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
   if (failed(refuseBlocking(op)))
     return nullptr;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
-  SmallVector<LLVM::LLVMFuncOp> ukernels = getUkernels(op);
-  if (!module || ukernels.empty())
+  if (!module || getUkernels(op).empty())
     return module;
   raiseTargetOfCallers(op, *module); // the translation of a function may have set its own features
-  return succeeded(inlineAndOptimize(op, *module, ukernels)) ? std::move(module) : nullptr;
+  return succeeded(inlineAndOptimize(op, *module)) ? std::move(module) : nullptr;
 }
 
 namespace {

@@ -14,26 +14,11 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
-#include <kdl/ukernel.h>
+extern "C" {
+#include "compiler/ir/linker/ukernel.h"
+}
 
 using namespace mlir;
-
-/// Marks a microkernel and its callees to be inlined into the caller.
-static void markForInlining(llvm::Module &ukernels) {
-  for (llvm::Function &function : ukernels) {
-    if (function.isDeclaration())
-      continue;
-    function.removeFnAttr(llvm::Attribute::NoInline);
-    function.removeFnAttr(llvm::Attribute::OptimizeNone);
-    function.addFnAttr(llvm::Attribute::AlwaysInline);
-  }
-}
-
-/// Hides what is linked in from the program's exports.
-static void makeInternal(llvm::GlobalValue &value) {
-  value.setLinkage(llvm::GlobalValue::InternalLinkage);
-  value.setVisibility(llvm::GlobalValue::DefaultVisibility);
-}
 
 /// The union of both feature lists.
 static std::string uniteFeatures(StringRef first, StringRef second) {
@@ -135,21 +120,6 @@ static void emitTilePermissionRequest(llvm::Module &module) {
   llvm::appendToGlobalCtors(module, ask, /*Priority=*/65535);
 }
 
-LogicalResult kdl::checkLayout(const llvm::Function &ukernel, StringRef name, std::string &why) {
-  constexpr StringLiteral prefix = KDL_UKERNEL_LAYOUT_PREFIX, wanted = KDL_MMA_LAYOUT;
-  StringRef found = ukernel.getSection();
-  if (!name.starts_with("kdl_uk_mma_") || (found.consume_front(prefix) && found == wanted))
-    return success();
-  llvm::raw_string_ostream(why) << "'" << name << "' has "
-                                << (ukernel.getSection().starts_with(prefix)
-                                        ? "the layout '" + found.str() + "'"
-                                        : "no layout mark")
-                                << ", expected the layout '" << wanted
-                                << "': its operands may lie otherwise in memory; compile it with "
-                                   "<kdl/mma.h>";
-  return failure();
-}
-
 LogicalResult kdl::checkLayout(StringRef bitcode, StringRef name, std::string &why) {
   llvm::LLVMContext context;
   auto parsed = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, name), context);
@@ -158,9 +128,14 @@ LogicalResult kdl::checkLayout(StringRef bitcode, StringRef name, std::string &w
     return failure();
   }
   const llvm::Function *found = (*parsed)->getFunction(name);
-  if (found && !found->isDeclaration())
-    return checkLayout(*found, name, why);
-  why = ("found no function " + name + " in it").str();
+  if (!found || found->isDeclaration()) {
+    why = ("found no function " + name + " in it").str();
+    return failure();
+  }
+  ir_reason reason;
+  if (ir_ukernel_has_layout(/*declared=*/nullptr, llvm::wrap(found), &reason))
+    return success();
+  why = reason.text;
   return failure();
 }
 
@@ -243,14 +218,9 @@ static LogicalResult linkObject(LLVM::LLVMFuncOp declaration, std::unique_ptr<ll
     auto *function = dyn_cast<llvm::Function>(&value);
     llvm::Function *known = function ? module.getFunction(function->getName()) : nullptr;
     if (known && known->isDeclaration()) {
-      if (known->getFunctionType() != function->getFunctionType()) {
-        InFlightDiagnostic error = kdl::emitBitcodeError(declaration);
-        std::string found, expected;
-        llvm::raw_string_ostream(found) << *function->getFunctionType();
-        llvm::raw_string_ostream(expected) << *known->getFunctionType();
-        return error << "'" << known->getName() << "' has the type " << found << ", expected "
-                     << expected;
-      }
+      ir_reason why;
+      if (!ir_ukernel_has_signature(llvm::wrap(known), llvm::wrap(function), "the module", &why))
+        return kdl::emitBitcodeError(declaration) << why.text;
       function->setName(known->getName() + ".body");
       llvm::Function::Create(function->getFunctionType(), llvm::GlobalValue::ExternalLinkage,
                              function->getName(), module);
@@ -262,8 +232,8 @@ static LogicalResult linkObject(LLVM::LLVMFuncOp declaration, std::unique_ptr<ll
     return kdl::emitBitcodeError(declaration) << "cannot be linked";
   for (const std::string &name : names) {
     llvm::GlobalValue *value = module.getNamedValue(name);
-    if (value && !value->isDeclaration())
-      makeInternal(*value);
+    if (value)
+      ir_internalize(llvm::wrap(value));
   }
   for (const auto &[function, name] : declared)
     moveBody(*module.getFunction(name), *function);
@@ -314,9 +284,9 @@ static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, llvm::Module &mod
   llvm::Function *found = object->getFunction(inside ? inside.getValue() : declaration.getName());
   if (!found || found->isDeclaration())
     return kdl::emitBitcodeError(declaration) << "found no function of that name in it";
-  std::string why;
-  if (failed(kdl::checkLayout(*found, found->getName(), why)))
-    return kdl::emitBitcodeError(declaration) << why;
+  ir_reason why;
+  if (!ir_ukernel_has_layout(/*declared=*/nullptr, llvm::wrap(found), &why))
+    return kdl::emitBitcodeError(declaration) << why.text;
   addSuffix(*object, /*defined=*/true, suffixOf(declaration));
   found->setName(declaration.getName());
   for (llvm::Function &function : *object) {
@@ -325,7 +295,10 @@ static LogicalResult linkUkernel(LLVM::LLVMFuncOp declaration, llvm::Module &mod
   }
   bool needsTiles =
       found->getFnAttribute("target-features").getValueAsString().contains("+amx-tile");
-  markForInlining(*object);
+  kdl_string name = {found->getName().data(), found->getName().size()};
+  if (!ir_ukernel_is_stateless(llvm::wrap(object.get()), name.data, &why) ||
+      !ir_inline_mark(llvm::wrap(object.get()), name, /*keeps_calls=*/false, &why))
+    return kdl::emitBitcodeError(declaration) << why.text;
   if (failed(linkObject(declaration, std::move(object), module)))
     return failure();
   if (needsTiles)

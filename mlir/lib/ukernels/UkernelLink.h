@@ -11,19 +11,14 @@
 #include <string>
 
 namespace llvm {
-class Function;
 class LLVMContext;
 class Module;
 } // namespace llvm
 
 namespace mlir::kdl {
 
-/// Whether the function's operand layout is the one that callers of its name expect: the same
-/// parameters may represent other operands, and a mark names the layout (KDL_UKERNEL_LAYOUT of
-/// <kdl/ukernel.h>). Fails with a reason.
-LogicalResult checkLayout(const llvm::Function &ukernel, StringRef name, std::string &why);
-
-/// The same for a function in bitcode.
+/// Whether a function in bitcode has the layout of operands that callers of its name expect. Fails
+/// with a reason.
 LogicalResult checkLayout(StringRef bitcode, StringRef name, std::string &why);
 
 /// Whether bitcode has a function of that name with a body.

@@ -16,7 +16,7 @@
 // ABSENT: error: kdl.object: found no function of that name in it
 // RUN: sed 's/@mine(!llvm.ptr)/@mine(!llvm.ptr, i32)/; s/@mine(%arg)/@mine(%arg, %one)/; s/: (!llvm.ptr) -> ()/: (!llvm.ptr, i32) -> ()/' %s > %t.type.mlir
 // RUN: not kdl-mlir translate %t.type.mlir 2>&1 | FileCheck %s --check-prefix=TYPE
-// TYPE: error: kdl.object: 'mine' has the type void (ptr), expected void (ptr, i32)
+// TYPE: error: kdl.object: found 'mine' as 'void (ptr)', expected 'void (ptr, i32)', as the module declares it
 // RUN: sed 's/0x080000004243/0x080000004143/' %s > %t.bytes.mlir
 // RUN: not kdl-mlir translate %t.bytes.mlir 2>&1 | FileCheck %s --check-prefix=BYTES
 // BYTES: error: kdl.object: file doesn't start with bitcode header

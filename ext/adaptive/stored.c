@@ -32,8 +32,8 @@ static size_t known_samples(const kdl_adaptive *adaptive, const kdl_model_class 
 
 /* Processes that began at the same time may have chosen different units; the one with the most
  * samples of variants that are there counts. */
-static void choose_unit(const kdl_adaptive *adaptive, kdl_class_entry *entry,
-                        const kdl_model_class *from) {
+static void add_stored_times(const kdl_adaptive *adaptive, kdl_class_entry *entry,
+                             const kdl_model_class *from) {
   size_t samples = known_samples(adaptive, from);
   bool is_better =
       samples > entry->trials || (samples == entry->trials && samples && from->unit < entry->unit);
@@ -61,7 +61,8 @@ static void restore_variant(kdl_adaptive *adaptive, kdl_class_entry *entry,
   }
 }
 
-static void settle(kdl_adaptive *adaptive, kdl_class_entry *entry) {
+/* Goes on with the race of a class from what was stored of it. */
+static void resume_race(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   uint32_t first = find_variant(adaptive, entry->unit);
   if (first != KDL_RACE_NONE) {
     for (unsigned i = entry->race.variants[first].count; i < KDL_RACE_TRIALS; ++i)
@@ -95,7 +96,7 @@ static void load_model(kdl_adaptive *adaptive, const kdl_model *model) {
   for (size_t i = 0; i < model->count; ++i) {
     kdl_class_entry *entry = kdl_choices_entry(adaptive, &model->classes[i].key);
     if (entry)
-      choose_unit(adaptive, entry, &model->classes[i]);
+      add_stored_times(adaptive, entry, &model->classes[i]);
   }
   for (size_t i = 0; i < model->count; ++i) {
     const kdl_model_class *from = &model->classes[i];
@@ -104,7 +105,7 @@ static void load_model(kdl_adaptive *adaptive, const kdl_model *model) {
       restore_variant(adaptive, entry, from, &from->variants[k]);
   }
   for (kdl_class_entry *entry = atomic_load(&adaptive->classes); entry; entry = entry->next)
-    settle(adaptive, entry);
+    resume_race(adaptive, entry);
   adaptive->is_loading = false;
   if (model->damaged)
     kdl_debug(KDL_DEBUG_SELECT, "%s: %zu damaged lines are passed over, %zu are used",
@@ -142,8 +143,7 @@ bool kdl_stored_exclude(kdl_adaptive *adaptive, const kdl_problem_class *key, ui
   return append_line(adaptive, content);
 }
 
-/* After a fork, the parent stores what it measured. */
-static void forget_of_parent(kdl_class_entry *entry) {
+static void mark_all_saved(kdl_class_entry *entry) {
   entry->saved_launches = entry->launches;
   entry->saved_time_ns = entry->time_ns;
   entry->saved_explored_ns = entry->explored_ns;
@@ -162,7 +162,7 @@ static void format_times(const kdl_adaptive *adaptive, kdl_class_entry *entry, k
     kdl_table_out_samples(out, adaptive->variants[i].id, of->samples + of->count - count, count);
     entry->unsaved[i] = 0;
   }
-  forget_of_parent(entry);
+  mark_all_saved(entry);
 }
 
 void kdl_stored_flush(kdl_adaptive *adaptive, kdl_class_entry *entry) {
@@ -171,8 +171,8 @@ void kdl_stored_flush(kdl_adaptive *adaptive, kdl_class_entry *entry) {
   kdl_out out = {content, sizeof content, 0};
   if (!kdl_entry_try(entry))
     return;
-  if ((int)getpid() != adaptive->process)
-    forget_of_parent(entry);
+  if ((int)getpid() != adaptive->process) /* after a fork, the parent stores what it measured */
+    mark_all_saved(entry);
   if (entry->launches != entry->saved_launches)
     format_times(adaptive, entry, &out);
   kdl_entry_leave(entry);

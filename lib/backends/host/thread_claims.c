@@ -54,45 +54,45 @@ static unsigned host_running_count(void) {
 
 /* Called with the lock held. Claims as many threads as the job is allowed and the others do not
  * use; the first ones first, so that launches in turn have the same. */
-static void host_claim(job *of) {
+static void host_claim_threads(job *launch) {
   unsigned total = host_total();
-  unsigned allowed = atomic_load_explicit(&of->allowed, memory_order_relaxed);
+  unsigned allowed = atomic_load_explicit(&launch->allowed, memory_order_relaxed);
   unsigned running = host_running_count();
   for (unsigned i = 0; i * bits < kdl_host_pool.started; ++i) {
     uint64_t idle = atomic_load_explicit(&kdl_host_pool.idle[i], memory_order_acquire), taken = 0;
-    for (; idle && of->claimed < allowed && running < total; idle &= idle - 1, ++running) {
+    for (; idle && launch->claimed < allowed && running < total; idle &= idle - 1, ++running) {
       taken |= idle & -idle;
-      of->workers[of->claimed++] = (uint16_t)(i * bits + (unsigned)__builtin_ctzll(idle));
+      launch->workers[launch->claimed++] = (uint16_t)(i * bits + (unsigned)__builtin_ctzll(idle));
     }
     atomic_fetch_and_explicit(&kdl_host_pool.idle[i], ~taken, memory_order_relaxed);
   }
-  while (of->claimed < allowed && running < total && kdl_host_pool.started + 1 < total &&
+  while (launch->claimed < allowed && running < total && kdl_host_pool.started + 1 < total &&
          kdl_host_pool_start_thread()) {
-    of->workers[of->claimed++] = (uint16_t)(kdl_host_pool.started - 1);
-    of->is_new = true;
+    launch->workers[launch->claimed++] = (uint16_t)(kdl_host_pool.started - 1);
+    launch->is_new = true;
     ++running;
   }
 }
 
-void kdl_host_job_enter(job *of) {
+void kdl_host_job_enter(job *launch) {
   host_lock_pool();
-  of->previous = &kdl_host_pool.jobs;
-  while (*of->previous)
-    of->previous = &(*of->previous)->next;
-  *of->previous = of;
+  launch->previous = &kdl_host_pool.jobs;
+  while (*launch->previous)
+    launch->previous = &(*launch->previous)->next;
+  *launch->previous = launch;
   ++kdl_host_pool.job_count;
   host_divide_threads();
-  host_claim(of);
+  host_claim_threads(launch);
   if (kdl_host_pool.job_count == 1)
     atomic_store_explicit(&kdl_host_pool.caller, sched_getcpu(), memory_order_relaxed);
   pthread_mutex_unlock(&kdl_host_pool.lock);
 }
 
-void kdl_host_job_exit(job *of) {
+void kdl_host_job_exit(job *launch) {
   host_lock_pool();
-  *of->previous = of->next;
-  if (of->next)
-    of->next->previous = of->previous;
+  *launch->previous = launch->next;
+  if (launch->next)
+    launch->next->previous = launch->previous;
   --kdl_host_pool.job_count;
   host_divide_threads();
   pthread_mutex_unlock(&kdl_host_pool.lock);
@@ -106,15 +106,15 @@ static bool host_has_idle(void) {
 }
 
 /* Threads that other launches have left since. */
-void kdl_host_job_claim_more(job *of) {
-  if (of->claimed >= atomic_load_explicit(&of->allowed, memory_order_relaxed) || !host_has_idle())
+void kdl_host_job_claim_more(job *launch) {
+  if (launch->claimed >= atomic_load_explicit(&launch->allowed, memory_order_relaxed) || !host_has_idle())
     return;
-  unsigned first = of->claimed;
+  unsigned first = launch->claimed;
   host_lock_pool();
-  host_claim(of);
+  host_claim_threads(launch);
   pthread_mutex_unlock(&kdl_host_pool.lock);
-  atomic_fetch_add_explicit(&of->members, of->claimed - first, memory_order_relaxed);
-  kdl_host_pool_offer(of, first, of->claimed);
-  for (unsigned i = first; i < of->claimed; ++i)
-    (void)kdl_host_pool_wake(of->workers[i]);
+  atomic_fetch_add_explicit(&launch->members, launch->claimed - first, memory_order_relaxed);
+  kdl_host_pool_offer(launch, first, launch->claimed);
+  for (unsigned i = first; i < launch->claimed; ++i)
+    (void)kdl_host_pool_wake(launch->workers[i]);
 }

@@ -99,7 +99,7 @@ public:
 
 private:
   /// Some tiles of the result: offsets and sizes in batch, m and n.
-  struct Part {
+  struct TileRange {
     SmallVector<OpFoldResult, 3> at, count;
   };
 
@@ -126,9 +126,9 @@ private:
   Value tiled(linalg::LinalgOp op, const Sizes &offsets, const Sizes &sizes,
               function_ref<Value(OpOperand &)> replacement);
   Value initialSums(const Sizes &offsets, const Sizes &sizes);
-  void region(const Part &part, Sizes &offsets, Sizes &sizes);
-  Value part(const Part &part, const Part &block, Value left, Value right, Value result);
-  Value block(const Part &block, Value result);
+  void findInResult(const TileRange &range, Sizes &offsets, Sizes &sizes);
+  Value buildTiles(const TileRange &range, const TileRange &block, Value left, Value right, Value result);
+  Value buildBlock(const TileRange &block, Value result);
 
   Chain chain;
   RewriterBase &builder;
@@ -136,7 +136,7 @@ private:
   const CpuCosts &costs;
   SmallVector<int64_t> tiles;
   size_t first; // dimension of m1 in packed tensors
-  Part all;
+  TileRange all;
   linalg::PackOp pack, rightPack;        // of an operand, if it is packed in the loops
   int64_t rowTiles = 1, columnTiles = 1; // of a block; 0: all
 };
@@ -314,10 +314,10 @@ Value Fusion::initialSums(const Sizes &offsets, const Sizes &wanted) {
 }
 
 /// The offsets and sizes of tiles in the result.
-void Fusion::region(const Part &part, Sizes &offsets, Sizes &wanted) {
+void Fusion::findInResult(const TileRange &range, Sizes &offsets, Sizes &wanted) {
   if (!chain.unpack) {
-    offsets.assign(part.at.begin(), part.at.end());
-    wanted.assign(part.count.begin(), part.count.end());
+    offsets.assign(range.at.begin(), range.at.end());
+    wanted.assign(range.count.begin(), range.count.end());
     offsets.append(2, number(0));
     wanted.append({number(tiles[0]), number(tiles[1])});
     return;
@@ -330,45 +330,45 @@ void Fusion::region(const Part &part, Sizes &offsets, Sizes &wanted) {
   ArrayRef<int64_t> outer = chain.unpack.getOuterDimsPerm();
   if (chain.hasBatch) {
     auto batch = static_cast<size_t>(outer.empty() ? 0 : outer[0]);
-    offsets[batch] = part.at[0];
-    wanted[batch] = part.count[0];
+    offsets[batch] = range.at[0];
+    wanted[batch] = range.count[0];
   }
   for (size_t i : {size_t(0), size_t(1)}) {
     auto dim = static_cast<size_t>(inner[i]);
-    offsets[dim] = compute(symbol(0) * tiles[i], {part.at[first + i]});
+    offsets[dim] = compute(symbol(0) * tiles[i], {range.at[first + i]});
     wanted[dim] = least({symbol(0) * tiles[i], symbol(1) - symbol(2)},
-                        {part.count[first + i], all[dim], offsets[dim]});
+                        {range.count[first + i], all[dim], offsets[dim]});
   }
 }
 
 /// Some tiles of a block, from their initial accumulators to the result.
-Value Fusion::part(const Part &part, const Part &block, Value left, Value right, Value result) {
+Value Fusion::buildTiles(const TileRange &range, const TileRange &block, Value left, Value right, Value result) {
   Sizes lhsCount = sizes(left), lhsAt(lhsCount.size(), number(0));
   Sizes at(first + 4, number(0)), count(first + 4);
   for (size_t i = 0; i <= first + 1; ++i) {
-    at[i] = part.at[i];
-    count[i] = part.count[i];
+    at[i] = range.at[i];
+    count[i] = range.count[i];
   }
   count[first + 2] = number(tiles[0]);
   count[first + 3] = number(tiles[1]);
   if (chain.hasBatch)
-    lhsCount[0] = part.count[0];
-  lhsAt[first] = compute(symbol(0) - symbol(1), {part.at[first], block.at[first]});
-  lhsCount[first] = part.count[first];
+    lhsCount[0] = range.count[0];
+  lhsAt[first] = compute(symbol(0) - symbol(1), {range.at[first], block.at[first]});
+  lhsCount[first] = range.count[first];
   Value sums = initialSums(at, count);
   Value sum = mlir::clone(builder, chain.product.getOperation(), sums.getType(),
                           {slice(left, lhsAt, lhsCount), right, sums})
                   ->getResult(0);
 
   Sizes offsets, wanted, blockAt, blockSize, to;
-  region(part, offsets, wanted);
-  region(block, blockAt, blockSize);
+  findInResult(range, offsets, wanted);
+  findInResult(block, blockAt, blockSize);
   for (auto [a, b] : llvm::zip_equal(offsets, blockAt))
     to.push_back(compute(symbol(0) - symbol(1), {a, b}));
   Value place = slice(result, to, wanted);
   SmallVector<int64_t> most(wanted.size(), 1);
   for (size_t i : {size_t(0), size_t(1)}) {
-    std::optional<int64_t> tileCount = getConstantIntValue(part.count[first + i]);
+    std::optional<int64_t> tileCount = getConstantIntValue(range.count[first + i]);
     if (chain.unpack) {
       most[static_cast<size_t>(chain.unpack.getInnerDimsPos()[i])] =
           tileCount ? *tileCount * tiles[i] : ShapedType::kDynamic;
@@ -406,21 +406,21 @@ Value Fusion::part(const Part &part, const Part &block, Value left, Value right,
 }
 
 /// A loop over panels of the right operand, and in it one over tiles of rows.
-Value Fusion::block(const Part &block, Value result) {
+Value Fusion::buildBlock(const TileRange &block, Value result) {
   OpFoldResult batchAt = block.at[0], batchCount = block.count[0];
   Value lhs = chain.product->getOperand(0), rhs = chain.product->getOperand(1);
   Value left = packedPart(pack, lhs, batchAt, batchCount, block.at[first], block.count[first]);
-  auto panels = [&](const Part &of) {
+  auto panels = [&](const TileRange &of) {
     return packedPart(rightPack, rhs, batchAt, batchCount, of.at[first + 1], of.count[first + 1]);
   };
-  Part one(block);
+  TileRange one(block);
   one.count.assign(one.count.size(), number(1));
   return loop(block.count[first + 1], result, [&](Value n, Value outer) {
     one.at[first + 1] = compute(symbol(0) + symbol(1), {block.at[first + 1], n});
     Value right = panels(one);
     return loop(block.count[first], outer, [&](Value m, Value state) {
       one.at[first] = compute(symbol(0) + symbol(1), {block.at[first], m});
-      return part(one, block, left, right, state);
+      return buildTiles(one, block, left, right, state);
     });
   });
 }
@@ -445,7 +445,7 @@ void Fusion::build() {
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(forall.getBody());
-    Part here;
+    TileRange here;
     for (unsigned i = 0; i < size.size(); ++i) {
       if (size[i] == 0) {
         here.at.push_back(number(0));
@@ -459,8 +459,8 @@ void Fusion::build() {
               : least({constant(size[i]), symbol(0) - symbol(1)}, {all.count[i], here.at[i]}));
     }
     Sizes offsets, wanted;
-    region(here, offsets, wanted);
-    Value made = block(here, slice(shared, offsets, wanted));
+    findInResult(here, offsets, wanted);
+    Value made = buildBlock(here, slice(shared, offsets, wanted));
     Sizes ones(offsets.size(), number(1));
     builder.setInsertionPointToStart(forall.getTerminator().getBody());
     tensor::ParallelInsertSliceOp::create(builder, where, made, shared, offsets, wanted, ones);

@@ -381,7 +381,7 @@ int main(int argc, char **argv) {
                           {"kdl_launch_items, by a condition", launch_when, &null},
                           {"kdl_launch_items, three sizes", launch_shaped, &null},
                           {"the same, adaptive and decided", launch_adaptive, &null},
-                          {"the same, specialised", launch_special, &null},
+                          {"the same, specialized", launch_special, &null},
                           {"the same, observed", launch_observed, &null}};
   report_cases("a driver that does nothing", on_null, sizeof on_null / sizeof *on_null, blocks);
   subject host = host_subject();

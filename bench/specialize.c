@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Kernels of bench/specialize, general and specialised by repetition (docs/specialize.md).
+ * Kernels of bench/specialize, general and specialized by repetition (docs/specialize.md).
  *
  *     bench_specialize FILE [DEVICE]
  *     bench_specialize FILE --count=KERNEL N
  *
  * The first prints a line for each kernel: us of a launch of both, the time until the image was
  * ready, whether all results have equal bits, and us of a launch of one group. The second makes N
- * launches for callgrind, of the specialised kernel unless KDL_SPECIALIZE is off.
+ * launches for callgrind, of the specialized kernel unless KDL_SPECIALIZE is off.
  *
  * FILE has bitcode: bench/specialize.py makes it.
  */
@@ -227,7 +227,7 @@ static unsigned count_ready(const kdl_kernel *kernel) {
   unsigned ready, failed;
   kdl_kernel_count_specialized(kernel, &ready, &failed);
   if (failed) {
-    fprintf(stderr, "bench_specialize: not specialised: see KDL_DEBUG=link\n");
+    fprintf(stderr, "bench_specialize: not specialized: see KDL_DEBUG=link\n");
     exit(1);
   }
   return ready;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""General and specialised kernels of bench/specialize: times, the time of a link, instructions.
+"""General and specialized kernels of bench/specialize: times, the time of a link, instructions.
 
     bench/specialize.py BUILD [--device=host] [--targets=native] [--no-instructions] [--file=FILE]
 
 Compiles the kernels to bitcode, runs bench_specialize with an empty cache, links each kernel once more to measure kdl-ld, and counts
 instructions: on the host those that callgrind sees in a launch of code for x86-64-v3, for sm_90 those of the machine code, by nvdisasm. `pays`
-is the number of launches after which the time that specialised ones save exceeds the time of the link, which a program does not wait for."""
+is the number of launches after which the time that specialized ones save exceeds the time of the link, which a program does not wait for."""
 import argparse
 import os
 import re
@@ -40,7 +40,7 @@ def measure(build, file, device, cache):
         words = line.split()
         if " general_us " in line:
             rows[words[0]] = dict(zip(words[1::2], map(float, words[2::2])), **rows.get(words[0], {}))
-        found = re.search(r"kdl: link: (\w+): specialised for (.*) in ([\d.]+) ms", line)
+        found = re.search(r"kdl: link: (\w+): specialized for (.*) in ([\d.]+) ms", line)
         if found:
             rows.setdefault(found.group(1), {})["link_ms"] = float(found.group(3))
     return rows

@@ -9,7 +9,7 @@
 #include "measure/must.h"
 #include "measure/statistics.h"
 
-#include <kdl/kdl.h>
+#include <kdl/extension.h>
 
 #include <dirent.h>
 #include <stdio.h>

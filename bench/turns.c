@@ -5,7 +5,7 @@
  *     turns loop COUNT TIMES PAUSE_US          kdl_host_parallel, of 64 iterations that count so
  * far turns IMAGE GROUPS TIMES PAUSE_US        launches of its kernel `nothing`
  */
-#include <kdl/kdl.h>
+#include <kdl/extension.h>
 
 #include <stdio.h>
 #include <stdlib.h>

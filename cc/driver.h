@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parts of `kdl cc`, in the order of their use: command line to jobs, jobs to images and
  * messages, images to one file. */
-#ifndef KDL_TOOL_CC_DRIVER_H
-#define KDL_TOOL_CC_DRIVER_H
+#ifndef KDL_CC_DRIVER_H
+#define KDL_CC_DRIVER_H
 
 #include "cc/job/job.h"
 #include "tools/common/options.h"

@@ -3,8 +3,8 @@
  * Tables of functions that extensions of the library fill in. The library calls an extension
  * through its table and includes none of its headers; a NULL table means no extension.
  */
-#ifndef KDL_HOOKS_H
-#define KDL_HOOKS_H
+#ifndef KDL_LIB_HOOKS_H
+#define KDL_LIB_HOOKS_H
 
 #include "support/base/trace_phase.h"
 
@@ -72,7 +72,7 @@ typedef struct kdl_link_task {
 typedef kdl_status kdl_linked_load(void *user, kdl_image_kind kind, const void *data, size_t size);
 
 typedef struct kdl_jit_hooks {
-  /* Prints specialisation constants as text; equal constants give equal text. *out_text is
+  /* Prints specialization constants as text; equal constants give equal text. *out_text is
    * malloc'ed; NULL where there are none. */
   kdl_status (*print_constants)(const kdl_constant *constants, size_t count, char **out_text);
 

@@ -10,7 +10,7 @@
 The rule: outside the library, only support and the library's inspect headers are included, beside a
 component's own headers and those of the components that it is listed to stand on. Unit tests,
 fuzzers, fakes and bench's peers belong to what they test. An inspect header
-includes no other header of the library; it may include tables (.def), which are data. Folders do not include each other's headers in a circle.
+includes no other header of the library; it may include tables (.def), which are data. The guard of a header is its path. Folders do not include each other's headers in a circle.
 """
 import argparse
 import collections
@@ -139,9 +139,20 @@ def check_inspect(files):
     return wrong
 
 
+def check_guards(files):
+    """The guard of a header that is not installed is its path, as in LLVM."""
+    wrong = []
+    for path, text in sorted(files.items()):
+        guard = re.search(r"^#ifndef (\w+)\n#define \1$", text, re.M)
+        expected = "KDL_" + re.sub(r"\W", "_", path).upper()
+        if path.endswith(".h") and guard and guard.group(1).endswith("_H") and not path.startswith(("include/", "examples/")) and guard.group(1) != expected:
+            wrong.append(f"{path}: found the guard {guard.group(1)}, expected {expected}")
+    return wrong
+
+
 def check(files):
     wrong = [f"{path}: includes {header}, of the component {component_of(header)}" for path, header in edges_of(files) if not may_include(path, header)]
-    wrong += check_inspect(files)
+    wrong += check_inspect(files) + check_guards(files)
     source = {p: t for p, t in files.items() if component_of(p) not in ("bench", "examples", "mlir", "python")}
     circle = in_order(sums(source, os.path.dirname))[1]
     if circle:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parts of `kdl bench`: what is launched, and the forms that results are told in. */
-#ifndef KDL_TOOL_BENCH_H
-#define KDL_TOOL_BENCH_H
+#ifndef KDL_BENCH_TOOL_BENCH_H
+#define KDL_BENCH_TOOL_BENCH_H
 
 #include "suites/suite.h"
 #include "tools/common/options.h"

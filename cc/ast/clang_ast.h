@@ -5,8 +5,8 @@
  * Both are parsed from the text of -ast-dump. Only this folder depends on that, so that a pass over
  * Clang's AST can replace it.
  */
-#ifndef KDL_TOOL_CC_CLANG_AST_H
-#define KDL_TOOL_CC_CLANG_AST_H
+#ifndef KDL_CC_AST_CLANG_AST_H
+#define KDL_CC_AST_CLANG_AST_H
 
 #include "cc/source/kernels.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The lines of Clang's -ast-dump. Private to this folder. */
-#ifndef KDL_TOOL_CC_DUMP_H
-#define KDL_TOOL_CC_DUMP_H
+#ifndef KDL_CC_AST_DUMP_H
+#define KDL_CC_AST_DUMP_H
 
 #include "cc/source/kernels.h"
 

@@ -4,8 +4,8 @@
  *
  * Only this folder depends on the text, so that LLVM passes can replace these functions one by one.
  */
-#ifndef KDL_TOOL_CC_IR_TEXT_H
-#define KDL_TOOL_CC_IR_TEXT_H
+#ifndef KDL_CC_IR_IR_TEXT_H
+#define KDL_CC_IR_IR_TEXT_H
 
 #include "cc/source/kernels.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What can be read from compiled code: the features it needs, and its undefined functions. */
-#ifndef KDL_TOOL_CC_EXAMINE_H
-#define KDL_TOOL_CC_EXAMINE_H
+#ifndef KDL_CC_JOB_EXAMINE_H
+#define KDL_CC_JOB_EXAMINE_H
 
 #include "cc/source/kernels.h"
 #include "cc/source/target.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A job: one source file compiled for one target. `kdl cc` runs several at once. */
-#ifndef KDL_TOOL_CC_JOB_H
-#define KDL_TOOL_CC_JOB_H
+#ifndef KDL_CC_JOB_JOB_H
+#define KDL_CC_JOB_JOB_H
 
 #include "cc/job/process.h"
 #include "cc/job/toolchain.h"

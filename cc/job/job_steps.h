@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The steps of a job: the programs that it runs, their command lines, and its error messages. */
-#ifndef KDL_TOOL_CC_JOB_STEPS_H
-#define KDL_TOOL_CC_JOB_STEPS_H
+#ifndef KDL_CC_JOB_JOB_STEPS_H
+#define KDL_CC_JOB_JOB_STEPS_H
 
 #include "cc/job/job.h"
 

@@ -9,8 +9,8 @@
  * Macros define which of them exist. If one is missing, the header declares its functions
  * unavailable, so that Clang reports the line of the call.
  */
-#ifndef KDL_TOOL_CC_MATH_H
-#define KDL_TOOL_CC_MATH_H
+#ifndef KDL_CC_JOB_MATH_H
+#define KDL_CC_JOB_MATH_H
 
 #include "cc/job/job.h"
 

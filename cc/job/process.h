@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Subprocesses, their output, and a folder for their files. */
-#ifndef KDL_TOOL_CC_PROCESS_H
-#define KDL_TOOL_CC_PROCESS_H
+#ifndef KDL_CC_JOB_PROCESS_H
+#define KDL_CC_JOB_PROCESS_H
 
 #include "support/base/string_list.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The programs that `kdl cc` runs, and the headers it passes to them. */
-#ifndef KDL_TOOL_CC_TOOLCHAIN_H
-#define KDL_TOOL_CC_TOOLCHAIN_H
+#ifndef KDL_CC_JOB_TOOLCHAIN_H
+#define KDL_CC_JOB_TOOLCHAIN_H
 
 #include "cc/source/target.h"
 #include "support/base/arena.h"

@@ -5,8 +5,8 @@
  * All of this works on preprocessed text (`clang -E`), by offsets. Only this folder depends on
  * that, so that a pass over Clang's AST can replace it.
  */
-#ifndef KDL_TOOL_CC_OPENCL_C_H
-#define KDL_TOOL_CC_OPENCL_C_H
+#ifndef KDL_CC_OPENCL_OPENCL_C_H
+#define KDL_CC_OPENCL_OPENCL_C_H
 
 #include "cc/ast/clang_ast.h"
 

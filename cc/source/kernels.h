@@ -4,8 +4,8 @@
  * of <kdl/kernel.h>'s macros (ast/clang_ast.h reads them). Types are C text; the compiler resolves
  * them (wrapper.h).
  */
-#ifndef KDL_TOOL_CC_KERNELS_H
-#define KDL_TOOL_CC_KERNELS_H
+#ifndef KDL_CC_SOURCE_KERNELS_H
+#define KDL_CC_SOURCE_KERNELS_H
 
 #include "support/base/arena.h"
 #include "support/base/text.h"

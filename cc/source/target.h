@@ -13,8 +13,8 @@
  *     h200, mi300x, pvc, zen4, cuda:sm_90
  *                          a device as for `kdl explain`: its architecture
  */
-#ifndef KDL_TOOL_CC_TARGET_H
-#define KDL_TOOL_CC_TARGET_H
+#ifndef KDL_CC_SOURCE_TARGET_H
+#define KDL_CC_SOURCE_TARGET_H
 
 #include "lib/inspect/devices.h"
 #include "lib/inspect/targets.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The code that `kdl cc` adds to a source file. */
-#ifndef KDL_TOOL_CC_WRAPPER_H
-#define KDL_TOOL_CC_WRAPPER_H
+#ifndef KDL_CC_SOURCE_WRAPPER_H
+#define KDL_CC_SOURCE_WRAPPER_H
 
 #include "cc/source/kernels.h"
 #include "cc/source/target.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The tools of other projects that kdl, kdl-ld and the MLIR plugin use. docs/linking.md has the
  * table of their variables and places. */
-#ifndef KDL_COMPILER_TOOLCHAIN_H
-#define KDL_COMPILER_TOOLCHAIN_H
+#ifndef KDL_COMPILER_TOOLCHAIN_TOOLCHAIN_H
+#define KDL_COMPILER_TOOLCHAIN_TOOLCHAIN_H
 
 #include "support/system/tool_search.h"
 

@@ -11,7 +11,7 @@
  * between them: 42 launches of six kernels. Memory is slots, so that the file can say all of it;
  * work-items are counted, so that an image with another tile computes the same.
  */
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 #include <math.h>
 #include <stdbool.h>

@@ -6,8 +6,8 @@
  * choices.c has the classes, steps.c what a launch does, priors.c what is expected, sample.c
  * measures, stored.c reads and writes the table (table.h), settings.c reads KDL_EXPLORE.
  */
-#ifndef KDL_ADAPTIVE_CHOICES_H
-#define KDL_ADAPTIVE_CHOICES_H
+#ifndef KDL_EXT_ADAPTIVE_CHOICES_H
+#define KDL_EXT_ADAPTIVE_CHOICES_H
 
 #include "ext/adaptive/marks.h"
 #include "ext/adaptive/problem_class.h"

@@ -8,8 +8,8 @@
  * boot, and there it is used again; so a mark has all of them. A mark from elsewhere counts as left
  * behind after some minutes, which a trial never takes.
  */
-#ifndef KDL_ADAPTIVE_MARKS_H
-#define KDL_ADAPTIVE_MARKS_H
+#ifndef KDL_EXT_ADAPTIVE_MARKS_H
+#define KDL_EXT_ADAPTIVE_MARKS_H
 
 #include "ext/adaptive/problem_class.h"
 #include "support/system/lock.h"

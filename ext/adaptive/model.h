@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A table in memory: the sum of its lines. */
-#ifndef KDL_ADAPTIVE_MODEL_H
-#define KDL_ADAPTIVE_MODEL_H
+#ifndef KDL_EXT_ADAPTIVE_MODEL_H
+#define KDL_EXT_ADAPTIVE_MODEL_H
 
 #include "ext/adaptive/race.h"
 #include "ext/adaptive/table.h"

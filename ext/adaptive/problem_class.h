@@ -9,8 +9,8 @@
  *     0 to 16          a bucket each
  *     17 and more      four buckets for each doubling, each for multiples of 16 and for others
  */
-#ifndef KDL_ADAPTIVE_PROBLEM_CLASS_H
-#define KDL_ADAPTIVE_PROBLEM_CLASS_H
+#ifndef KDL_EXT_ADAPTIVE_PROBLEM_CLASS_H
+#define KDL_EXT_ADAPTIVE_PROBLEM_CLASS_H
 
 #include "lib/hooks.h"
 #include "support/base/text.h"

@@ -12,8 +12,8 @@
  * Times are multiples of a unit, the time of the class's first leader, so that times of other
  * processes can be added, whatever the clock was there.
  */
-#ifndef KDL_ADAPTIVE_RACE_H
-#define KDL_ADAPTIVE_RACE_H
+#ifndef KDL_EXT_ADAPTIVE_RACE_H
+#define KDL_EXT_ADAPTIVE_RACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

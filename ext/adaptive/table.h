@@ -8,8 +8,8 @@
  * killed process or a full disk left incomplete has a wrong checksum and is skipped. A file that
  * has grown is rewritten with one line per class, into a new file that replaces it.
  */
-#ifndef KDL_ADAPTIVE_TABLE_H
-#define KDL_ADAPTIVE_TABLE_H
+#ifndef KDL_EXT_ADAPTIVE_TABLE_H
+#define KDL_EXT_ADAPTIVE_TABLE_H
 
 #include "ext/adaptive/problem_class.h"
 

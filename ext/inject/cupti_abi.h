@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The few types and numbers of CUPTI's callback interface that are used, so that its headers are
  * not needed to build. The numbers have been the same since CUDA 12.0; CUPTI does not renumber. */
-#ifndef KDL_INJECT_CUPTI_ABI_H
-#define KDL_INJECT_CUPTI_ABI_H
+#ifndef KDL_EXT_INJECT_CUPTI_ABI_H
+#define KDL_EXT_INJECT_CUPTI_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#ifndef KDL_INJECT_FIND_CUPTI_H
-#define KDL_INJECT_FIND_CUPTI_H
+#ifndef KDL_EXT_INJECT_FIND_CUPTI_H
+#define KDL_EXT_INJECT_FIND_CUPTI_H
 
 #include <stddef.h>
 

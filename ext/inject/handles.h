@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which load call a driver's handle (library, module, kernel, function) comes from. Any thread. */
-#ifndef KDL_INJECT_HANDLES_H
-#define KDL_INJECT_HANDLES_H
+#ifndef KDL_EXT_INJECT_HANDLES_H
+#define KDL_EXT_INJECT_HANDLES_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images as a program passes them to a driver: a pointer without a size. */
-#ifndef KDL_INJECT_IMAGE_BYTES_H
-#define KDL_INJECT_IMAGE_BYTES_H
+#ifndef KDL_EXT_INJECT_IMAGE_BYTES_H
+#define KDL_EXT_INJECT_IMAGE_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>

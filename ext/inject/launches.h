@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Counting launches: each thread remembers the counters of a few kernels by their handles. */
-#ifndef KDL_INJECT_LAUNCHES_H
-#define KDL_INJECT_LAUNCHES_H
+#ifndef KDL_EXT_INJECT_LAUNCHES_H
+#define KDL_EXT_INJECT_LAUNCHES_H
 
 #include "ext/inject/recording.h"
 

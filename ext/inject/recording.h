@@ -9,8 +9,8 @@
  * The log is opened for each line: a descriptor that stayed open could be closed by the program and
  * become another file.
  */
-#ifndef KDL_INJECT_RECORDING_H
-#define KDL_INJECT_RECORDING_H
+#ifndef KDL_EXT_INJECT_RECORDING_H
+#define KDL_EXT_INJECT_RECORDING_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the writer and the reader of a recording agree on. */
-#ifndef KDL_INJECT_RECORDING_FORMAT_H
-#define KDL_INJECT_RECORDING_FORMAT_H
+#ifndef KDL_EXT_INJECT_RECORDING_FORMAT_H
+#define KDL_EXT_INJECT_RECORDING_FORMAT_H
 
 #include "support/base/hash.h"
 

@@ -3,8 +3,8 @@
  * Turns bitcode into an image that a backend loads: from the cache, or by kdl-ld. LLVM is never in
  * this process, and a crash of kdl-ld is an ordinary error.
  */
-#ifndef KDL_BITCODE_BITCODE_H
-#define KDL_BITCODE_BITCODE_H
+#ifndef KDL_EXT_JIT_BITCODE_H
+#define KDL_EXT_JIT_BITCODE_H
 
 #include "ext/jit/cache/claim.h"
 #include "ext/jit/cache/store.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Specialisation constants as canonical text: sorted lines `const NAME=VALUE`. */
-#ifndef KDL_BITCODE_CONSTANTS_H
-#define KDL_BITCODE_CONSTANTS_H
+/* Specialization constants as canonical text: sorted lines `const NAME=VALUE`. */
+#ifndef KDL_EXT_JIT_CONSTANTS_H
+#define KDL_EXT_JIT_CONSTANTS_H
 
 #include <kdl/kdl.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The identity of a file as text: it tells one state of the file from another for the price of a
  * stat. */
-#ifndef KDL_BITCODE_IDENTITY_H
-#define KDL_BITCODE_IDENTITY_H
+#ifndef KDL_EXT_JIT_IDENTITY_H
+#define KDL_EXT_JIT_IDENTITY_H
 
 #include <kdl/kdl.h>
 

@@ -4,8 +4,8 @@
  * kdl-ld gets the same inputs, and otherwise only images that the rules refuse, so that nothing
  * outside the text can change the result.
  */
-#ifndef KDL_BITCODE_LINK_KEY_H
-#define KDL_BITCODE_LINK_KEY_H
+#ifndef KDL_EXT_JIT_LINK_KEY_H
+#define KDL_EXT_JIT_LINK_KEY_H
 
 #include "ext/jit/ukernels.h"
 #include "lib/hooks.h"

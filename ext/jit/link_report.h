@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The report of kdl-ld: docs/linking.md. */
-#ifndef KDL_BITCODE_LINK_REPORT_H
-#define KDL_BITCODE_LINK_REPORT_H
+#ifndef KDL_EXT_JIT_LINK_REPORT_H
+#define KDL_EXT_JIT_LINK_REPORT_H
 
 #include "support/base/string_list.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Links an image of a library for a device, by kdl-ld. */
-#ifndef KDL_BITCODE_LINK_RUN_H
-#define KDL_BITCODE_LINK_RUN_H
+#ifndef KDL_EXT_JIT_LINK_RUN_H
+#define KDL_EXT_JIT_LINK_RUN_H
 
 #include "ext/jit/link_key.h"
 #include "ext/jit/linker.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One run of kdl-ld. Input and output are memory files: nothing is written to a disk or left
  * behind, however either process ends. */
-#ifndef KDL_BITCODE_LINKER_H
-#define KDL_BITCODE_LINKER_H
+#ifndef KDL_EXT_JIT_LINKER_H
+#define KDL_EXT_JIT_LINKER_H
 
 #include "ext/jit/link_report.h"
 #include "support/base/string_list.h"

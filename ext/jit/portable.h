@@ -4,8 +4,8 @@
  * times and path, which costs one stat; portable lines identify them by contents. On a machine
  * where a file is missing or differs, the key differs, or a note does not hold.
  */
-#ifndef KDL_BITCODE_PORTABLE_H
-#define KDL_BITCODE_PORTABLE_H
+#ifndef KDL_EXT_JIT_PORTABLE_H
+#define KDL_EXT_JIT_PORTABLE_H
 
 #include <kdl/kdl.h>
 

@@ -2,8 +2,8 @@
 /* Lookup by portable keys: in the cache tiers, which other machines share or somebody filled in
  * advance, and in the machine's own folder, where `kdl cache import` puts such entries
  * (docs/cache.md). */
-#ifndef KDL_BITCODE_TIERED_CACHE_H
-#define KDL_BITCODE_TIERED_CACHE_H
+#ifndef KDL_EXT_JIT_TIERED_CACHE_H
+#define KDL_EXT_JIT_TIERED_CACHE_H
 
 #include "ext/jit/cache/lease.h"
 #include "ext/jit/cache/store.h"

@@ -4,8 +4,8 @@
  * (lib/inspect/trust.h), kdl-ld gets every library in this way, each image checked, and opens no
  * file itself. So it links the checked bytes, and the link key is made of the same bytes.
  */
-#ifndef KDL_BITCODE_UKERNELS_H
-#define KDL_BITCODE_UKERNELS_H
+#ifndef KDL_EXT_JIT_UKERNELS_H
+#define KDL_EXT_JIT_UKERNELS_H
 
 #include "ext/jit/linker.h"
 #include "lib/inspect/containers.h"

@@ -6,8 +6,8 @@
  * The child of a fork has no such thread: its tasks are forgotten. A process that ends cancels the
  * task that runs and waits for it, since a driver must not be called while it ends.
  */
-#ifndef KDL_SPECIALIZE_BACKGROUND_H
-#define KDL_SPECIALIZE_BACKGROUND_H
+#ifndef KDL_EXT_SPECIALIZE_BACKGROUND_H
+#define KDL_EXT_SPECIALIZE_BACKGROUND_H
 
 #include "lib/hooks.h"
 

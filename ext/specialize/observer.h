@@ -8,8 +8,8 @@
  * that only it distinguished become one. When all values vary, the observer pauses and begins
  * again, a few times. So it decides after a bounded number of launches, in a fixed memory.
  */
-#ifndef KDL_SPECIALIZE_OBSERVER_H
-#define KDL_SPECIALIZE_OBSERVER_H
+#ifndef KDL_EXT_SPECIALIZE_OBSERVER_H
+#define KDL_EXT_SPECIALIZE_OBSERVER_H
 
 #include "lib/hooks.h"
 

@@ -7,8 +7,8 @@
  *
  * The buffer of a thread that ended goes to the next new thread; each record names its thread.
  */
-#ifndef KDL_TRACE_BUFFER_H
-#define KDL_TRACE_BUFFER_H
+#ifndef KDL_EXT_TRACE_BUFFER_H
+#define KDL_EXT_TRACE_BUFFER_H
 
 #include "ext/trace/subject.h"
 #include "support/base/trace_phase.h"

@@ -5,8 +5,8 @@
  * Ticks are converted to nanoseconds of CLOCK_MONOTONIC when the trace is written, from readings of
  * both at its start and end.
  */
-#ifndef KDL_TRACE_CLOCK_H
-#define KDL_TRACE_CLOCK_H
+#ifndef KDL_EXT_TRACE_CLOCK_H
+#define KDL_EXT_TRACE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

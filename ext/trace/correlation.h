@@ -10,8 +10,8 @@
  *
  * The clocks drift apart, so that a bound becomes weaker with the time since it was observed.
  */
-#ifndef KDL_TRACE_CORRELATION_H
-#define KDL_TRACE_CORRELATION_H
+#ifndef KDL_EXT_TRACE_CORRELATION_H
+#define KDL_EXT_TRACE_CORRELATION_H
 
 /* Times are in ns: CLOCK_MONOTONIC for the host; for the device from an origin of its own, 0. */
 typedef struct kdl_trace_correlation {

@@ -2,8 +2,8 @@
 /* What records are about: a kernel of an image on a device, a file, a driver. Subjects are
  * interned, so that a record holds a pointer, and never freed, so that records outlive
  * libraries. */
-#ifndef KDL_TRACE_SUBJECT_H
-#define KDL_TRACE_SUBJECT_H
+#ifndef KDL_EXT_TRACE_SUBJECT_H
+#define KDL_EXT_TRACE_SUBJECT_H
 
 #include "support/base/trace_phase.h"
 

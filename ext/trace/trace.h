@@ -9,8 +9,8 @@
  *
  * docs/tracing.md covers forks, threads that end, and processes that are killed.
  */
-#ifndef KDL_TRACE_TRACE_H
-#define KDL_TRACE_TRACE_H
+#ifndef KDL_EXT_TRACE_TRACE_H
+#define KDL_EXT_TRACE_TRACE_H
 
 #include "ext/trace/buffer.h"
 #include "ext/trace/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices of a traced process. Copies, memory and waits go through a table around the backend's
  * own, which records them; launches are recorded by an interceptor (hooks.h). */
-#ifndef KDL_TRACE_TRACED_DEVICE_H
-#define KDL_TRACE_TRACED_DEVICE_H
+#ifndef KDL_EXT_TRACE_TRACED_DEVICE_H
+#define KDL_EXT_TRACE_TRACED_DEVICE_H
 
 #include "ext/trace/subject.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Writes the records as trace events in JSON: docs/tracing.md. */
-#ifndef KDL_TRACE_WRITE_H
-#define KDL_TRACE_WRITE_H
+#ifndef KDL_EXT_TRACE_WRITE_H
+#define KDL_EXT_TRACE_WRITE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -38,7 +38,7 @@
 #ifndef KDL_BACKEND_H
 #define KDL_BACKEND_H
 
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -117,7 +117,6 @@ typedef struct kdl_backend_kernel {
   /* The parameters as the image declares them; `params` NULL where it does not. */
   const kdl_param_info *params;
   uint32_t param_count;
-  uint32_t packed_size; /* of the buffer of kdl_launch_packed, in bytes */
   /* Optional: a number of the backend's. libkdl sets it to 1 before the kernel's first launch, so
    * that the backend need not wait when it unloads a module of which no kernel was launched. */
   uint32_t *launched;

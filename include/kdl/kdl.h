@@ -364,7 +364,7 @@ typedef enum kdl_policy {
                             the problem, as measured in launches: docs/adaptive.md */
 } kdl_policy;
 
-/* A specialisation constant (KDL_CONSTANT in <kdl/ukernel.h>) and its value, a number as text. */
+/* A specialization constant (KDL_CONSTANT in <kdl/ukernel.h>) and its value, a number as text. */
 typedef struct kdl_constant {
   const char *name;
   const char *value; /* "8", "-1", "0.5" */
@@ -508,7 +508,5 @@ KDL_API uint16_t kdl_llvm_image_kind(kdl_image_kind kind);
 
 #include <kdl/embed.h>
 #include <kdl/launch.h>
-/* After launch.h, whose types it uses. */
-#include <kdl/sequence.h>
 
 #endif

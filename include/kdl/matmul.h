@@ -18,7 +18,7 @@
 #ifndef KDL_MATMUL_H
 #define KDL_MATMUL_H
 
-#include <kdl/kdl.h>
+#include <kdl/extension.h>
 #include <kdl/matmul_division.h>
 
 #if __STDC_HOSTED__

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Recorded sequences: the third part of <kdl/kdl.h>, which includes it. A program records work once
- * and then runs it many times, each time by one call:
+ * Recorded sequences, on top of <kdl/kdl.h>. A program records work once and then runs it many
+ * times, each time by one call:
  *
  *     kdl_sequence_create(dev, &seq);
  *     kdl_sequence_add_buffer(seq, "x", n * 4, &x);
@@ -30,9 +30,7 @@
 #ifndef KDL_SEQUENCE_H
 #define KDL_SEQUENCE_H
 
-#ifndef KDL_KDL_H
-#error "include <kdl/kdl.h>, which includes this header"
-#endif
+#include <kdl/kdl.h>
 
 #ifdef __cplusplus
 extern "C" {

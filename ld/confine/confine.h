@@ -15,8 +15,8 @@
  * KDL_LD_CONFINE=require refuses to work without Landlock and seccomp. KDL_LD_CONFINE=off keeps
  * only limits and no new privileges, for programs that need more access.
  */
-#ifndef KDL_LD_CONFINE_H
-#define KDL_LD_CONFINE_H
+#ifndef KDL_LD_CONFINE_CONFINE_H
+#define KDL_LD_CONFINE_CONFINE_H
 
 #include "compiler/ir/linker/request.h"
 

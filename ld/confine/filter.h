@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Restricts the system calls of this process and all that it starts, by seccomp: an allow-list.
  * Other calls fail with EPERM. */
-#ifndef KDL_LD_FILTER_H
-#define KDL_LD_FILTER_H
+#ifndef KDL_LD_CONFINE_FILTER_H
+#define KDL_LD_CONFINE_FILTER_H
 
 typedef enum ld_filter_signals {
   LD_FILTER_SIGNALS_OWN,    /* to the process that installs it; its children send none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Restricts the files that this process may use: Landlock (Linux 5.13) by its system calls. */
-#ifndef KDL_LD_LANDLOCK_H
-#define KDL_LD_LANDLOCK_H
+#ifndef KDL_LD_CONFINE_LANDLOCK_H
+#define KDL_LD_CONFINE_LANDLOCK_H
 
 #include <stdbool.h>
 

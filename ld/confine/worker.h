@@ -4,8 +4,8 @@
  * the output files. Where the system allows it, the child is the second process of a new PID
  * namespace: it sees no other process, and nothing that it starts outlives it.
  */
-#ifndef KDL_LD_WORKER_H
-#define KDL_LD_WORKER_H
+#ifndef KDL_LD_CONFINE_WORKER_H
+#define KDL_LD_CONFINE_WORKER_H
 
 #include <kdl/kdl.h>
 

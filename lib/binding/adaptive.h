@@ -8,8 +8,8 @@
  * one is repeated with another, which is right if the kernel is idempotent, or if its author
  * declares it (trial=safe). If the best one declares numerics=exact, so must the others.
  */
-#ifndef KDL_BINDING_ADAPTIVE_H
-#define KDL_BINDING_ADAPTIVE_H
+#ifndef KDL_LIB_BINDING_ADAPTIVE_H
+#define KDL_LIB_BINDING_ADAPTIVE_H
 
 #include "lib/binding/kernel.h"
 

@@ -24,7 +24,7 @@ static kdl_status try_image(kdl_kernel *kernel, size_t position) {
   uint32_t image = kernel->ranking->candidates[position].image;
   if (!kdl_device_permit(runtime->device, runtime->route, &kernel->ranking->candidates[position]))
     return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
-  kdl_specialisation special = {kernel->constants ? kernel->name : NULL, kernel->constants};
+  kdl_specialization special = {kernel->constants ? kernel->name : NULL, kernel->constants};
   KDL_TRY(kdl_module_load(kernel->lib, runtime, image, special, &kernel->module));
   if (position) /* the first image's key was read by the ranking */
     kdl_geometry_read_key(kernel, position, &kernel->key);

@@ -7,10 +7,12 @@
  * while a queue of a device is captured, the kernels of that device have an interceptor (capture.c)
  * that does the lookup.
  */
-#ifndef KDL_BINDING_CAPTURE_H
-#define KDL_BINDING_CAPTURE_H
+#ifndef KDL_LIB_BINDING_CAPTURE_H
+#define KDL_LIB_BINDING_CAPTURE_H
 
 #include "lib/binding/kernel.h"
+
+#include <kdl/sequence.h>
 
 typedef struct kdl_capture kdl_capture;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Block and tile of a kernel: from its key, from the image, and whether the images agree. */
-#ifndef KDL_BINDING_GEOMETRY_H
-#define KDL_BINDING_GEOMETRY_H
+#ifndef KDL_LIB_BINDING_GEOMETRY_H
+#define KDL_LIB_BINDING_GEOMETRY_H
 
 #include "lib/binding/kernel.h"
 #include "lib/inspect/kernels.h"

@@ -7,8 +7,8 @@
  * groups, kernel_args.c checks arguments, variants.c selects by the conditions of images,
  * specialize.c by values that repeat.
  */
-#ifndef KDL_BINDING_KERNEL_H
-#define KDL_BINDING_KERNEL_H
+#ifndef KDL_LIB_BINDING_KERNEL_H
+#define KDL_LIB_BINDING_KERNEL_H
 
 #include "lib/binding/module.h"
 #include "lib/hooks.h"
@@ -77,10 +77,10 @@ struct kdl_kernel {
   /* NULL unless an image of the ranking has a condition or the policy is adaptive. Then each launch
    * selects a handle of one image, and this handle loads none. */
   struct kdl_variants *variants;
-  /* NULL unless the key of the loaded image, which is bitcode, names values to specialise for
+  /* NULL unless the key of the loaded image, which is bitcode, names values to specialize for
    * (specialize.h). */
   struct kdl_specialized *specialized;
-  const char *values; /* "n=64 alpha=2", of a handle that was specialised for them; else NULL */
+  const char *values; /* "n=64 alpha=2", of a handle that was specialized for them; else NULL */
 
   /* The result of binding: written once, by the thread that binds, before `bind_state`. */
   kdl_work work;
@@ -200,9 +200,5 @@ static inline kdl_status kdl_kernel_check_queue(const kdl_kernel *kernel, const 
 
 /* Checks the arguments of a launch against the bound kernel's parameters. */
 kdl_status kdl_kernel_args_check(const kdl_kernel *kernel, const kdl_args *args);
-
-/* Makes kdl_args that point into a packed buffer. */
-kdl_status kdl_kernel_args_unpack(const kdl_kernel *kernel, const void *packed, size_t size,
-                                  const void *out_pointers[KDL_LIMIT_ARGS], kdl_args *out_args);
 
 #endif

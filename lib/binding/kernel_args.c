@@ -135,31 +135,3 @@ kdl_status kdl_kernel_args_check(const kdl_kernel *kernel, const kdl_args *args)
   }
   return args->sizes ? check_sizes(kernel, args) : KDL_OK;
 }
-
-/* If one offset is unknown, all later ones are. */
-static bool are_offsets_known(const kdl_kernel *kernel) {
-  int64_t count = kernel->param_count;
-  return count == 0 || kernel->loaded.params[count - 1].offset != KDL_NO_OFFSET;
-}
-
-kdl_status kdl_kernel_args_unpack(const kdl_kernel *kernel, const void *packed, size_t size,
-                                  const void *out_pointers[KDL_LIMIT_ARGS], kdl_args *out_args) {
-  const kdl_backend_kernel *loaded = &kernel->loaded;
-  if (!loaded->params || !are_offsets_known(kernel))
-    return kdl_fail(KDL_UNSUPPORTED,
-                    "%s: image %u does not tell how its arguments lie; give them one by one",
-                    kernel->name, (unsigned)kdl_kernel_image(kernel));
-  if (kernel->param_count > KDL_LIMIT_ARGS)
-    return kdl_fail(KDL_BAD_CALL, "%s: found %" PRId64 " parameters, expected at most %d",
-                    kernel->name, kernel->param_count, KDL_LIMIT_ARGS);
-  size_t count = (size_t)kernel->param_count;
-  size_t end =
-      count ? (size_t)loaded->params[count - 1].offset + loaded->params[count - 1].size : 0;
-  if (size < end)
-    return kdl_fail(KDL_BAD_CALL, "%s: found %zu bytes of arguments, expected %zu", kernel->name,
-                    size, end);
-  for (size_t i = 0; i < count; ++i)
-    out_pointers[i] = (const char *)packed + loaded->params[i].offset;
-  *out_args = (kdl_args){count, out_pointers, NULL};
-  return KDL_OK;
-}

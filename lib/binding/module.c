@@ -163,7 +163,7 @@ static bool is_same_text(const char *a, const char *b) {
 }
 
 static bool is_same_module(const kdl_module *module, const kdl_runtime *runtime, uint32_t image,
-                           const kdl_specialisation *special) {
+                           const kdl_specialization *special) {
   return module->runtime == runtime && module->image == image &&
          is_same_text(module->special.constants, special->constants) &&
          is_same_text(module->special.kernel, special->kernel);
@@ -183,8 +183,8 @@ static const char *copy_to_container(kdl_container *container, const char *text)
 }
 
 static kdl_module *create_module(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
-                                 const kdl_specialisation *special) {
-  kdl_specialisation own = {copy_to_container(lib->container, special->kernel),
+                                 const kdl_specialization *special) {
+  kdl_specialization own = {copy_to_container(lib->container, special->kernel),
                             copy_to_container(lib->container, special->constants)};
   kdl_module *module = kdl_container_alloc(lib->container, sizeof *module);
   if (!module || !own.kernel != !special->kernel || !own.constants != !special->constants)
@@ -194,7 +194,7 @@ static kdl_module *create_module(kdl_library *lib, const kdl_runtime *runtime, u
 }
 
 static kdl_module *find_module(kdl_module *newest, const kdl_runtime *runtime, uint32_t image,
-                               const kdl_specialisation *special) {
+                               const kdl_specialization *special) {
   while (newest && !is_same_module(newest, runtime, image, special))
     newest = newest->next;
   return newest;
@@ -202,7 +202,7 @@ static kdl_module *find_module(kdl_module *newest, const kdl_runtime *runtime, u
 
 /* If another thread adds the same module first, returns that one. NULL when out of memory. */
 static kdl_module *find_or_add_module(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
-                                      const kdl_specialisation *special) {
+                                      const kdl_specialization *special) {
   kdl_bound_objects *bound = kdl_bound_objects_of(lib);
   if (!bound)
     return NULL;
@@ -220,7 +220,7 @@ static kdl_module *find_or_add_module(kdl_library *lib, const kdl_runtime *runti
 }
 
 kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
-                           kdl_specialisation special, kdl_module **out_module) {
+                           kdl_specialization special, kdl_module **out_module) {
   kdl_image_kind kind = KDL_IMAGE_UNKNOWN;
   bool is_linked = false;
   if (special.constants) {
@@ -231,7 +231,7 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
       return status;
   }
   if (!is_linked)
-    special = (kdl_specialisation){NULL, NULL};
+    special = (kdl_specialization){NULL, NULL};
   kdl_module *module = find_or_add_module(lib, runtime, image, &special);
   if (!module)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One image on one device: loaded once, or failed once with the failure cached. Lack of memory is
  * not cached, because it may be transient. */
-#ifndef KDL_BINDING_MODULE_H
-#define KDL_BINDING_MODULE_H
+#ifndef KDL_LIB_BINDING_MODULE_H
+#define KDL_LIB_BINDING_MODULE_H
 
 #include "lib/library/library.h"
 #include "lib/registry/runtime.h"
@@ -22,18 +22,18 @@ kdl_status kdl_fail_cached(const kdl_cached_failure *failure);
  * time or size is not transient. */
 bool kdl_failure_is_transient(kdl_status status);
 
-/* The specialisation that a module was linked for. Both members are NULL where the image is loaded
+/* The specialization that a module was linked for. Both members are NULL where the image is loaded
  * for all its kernels: without constants, or of a kind that has none. */
-typedef struct kdl_specialisation {
+typedef struct kdl_specialization {
   const char *kernel;
   const char *constants; /* as kdl_jit prints them */
-} kdl_specialisation;
+} kdl_specialization;
 
 typedef struct kdl_module {
   struct kdl_module *next;
   const kdl_runtime *runtime;
   uint32_t image;
-  kdl_specialisation special; /* copies owned by the module */
+  kdl_specialization special; /* copies owned by the module */
   kdl_work loading;
   atomic_bool tried;
   kdl_cached_failure failure;
@@ -45,7 +45,7 @@ typedef struct kdl_module {
 /* Loads the module, or returns the loaded one. A failure is cached, and the driver is not called
  * again, unless memory ran out. `special` matters to bitcode only. */
 kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
-                           kdl_specialisation special, kdl_module **out_module);
+                           kdl_specialization special, kdl_module **out_module);
 
 /* The modules and kernels of a library, in the container's memory. */
 typedef struct kdl_bound_objects {

@@ -155,12 +155,12 @@ static void make_image(specialized_image *image) {
   uint64_t begin = now_us();
   const kdl_kernel *kernel = image->kernel;
   if (bind_image(image) == KDL_OK) {
-    kdl_debug(KDL_DEBUG_LINK, "%s: specialised for %s in %.1f ms: used from now on", kernel->name,
+    kdl_debug(KDL_DEBUG_LINK, "%s: specialized for %s in %.1f ms: used from now on", kernel->name,
               kernel->values, (double)(now_us() - begin) / 1000);
     return;
   }
   atomic_fetch_add_explicit(&image->owner->failed, 1, memory_order_relaxed);
-  kdl_debug(KDL_DEBUG_LINK, "%s: not specialised for %s: %s", kernel->name, kernel->values,
+  kdl_debug(KDL_DEBUG_LINK, "%s: not specialized for %s: %s", kernel->name, kernel->values,
             kdl_error_message());
 }
 
@@ -251,7 +251,7 @@ static void request_image(kdl_specialized *specialized, const uint64_t *words, u
   kdl_debug(KDL_DEBUG_LINK, "%s: %s in %u launches: an image for it is made in the background",
             name, image->kernel->values, times);
   if (!kdl_specializing->start(&image->task))
-    kdl_debug(KDL_DEBUG_LINK, "%s: not specialised for %s: no thread can be started", name,
+    kdl_debug(KDL_DEBUG_LINK, "%s: not specialized for %s: no thread can be started", name,
               image->kernel->values);
 }
 

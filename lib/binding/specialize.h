@@ -11,8 +11,8 @@
  * The interceptor runs after that of captures, so that a recorded launch has the general kernel:
  * the arguments of a sequence can be changed.
  */
-#ifndef KDL_BINDING_SPECIALIZE_H
-#define KDL_BINDING_SPECIALIZE_H
+#ifndef KDL_LIB_BINDING_SPECIALIZE_H
+#define KDL_LIB_BINDING_SPECIALIZE_H
 
 #include "lib/binding/kernel.h"
 

@@ -8,6 +8,8 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 
+#include <kdl/extension.h>
+
 #include <stdlib.h>
 #include <string.h>
 

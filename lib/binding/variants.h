@@ -9,8 +9,8 @@
  * Under the policy `adaptive`, measured times select among the images whose condition holds
  * (adaptive.h).
  */
-#ifndef KDL_BINDING_VARIANTS_H
-#define KDL_BINDING_VARIANTS_H
+#ifndef KDL_LIB_BINDING_VARIANTS_H
+#define KDL_LIB_BINDING_VARIANTS_H
 
 #include "lib/binding/kernel.h"
 #include "lib/target/condition.h"

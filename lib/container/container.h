@@ -7,8 +7,8 @@
  * parsed too, and its images follow with `parent` set. Metadata is copied, so that afterwards only
  * image bytes refer to the file.
  */
-#ifndef KDL_CONTAINER_CONTAINER_H
-#define KDL_CONTAINER_CONTAINER_H
+#ifndef KDL_LIB_CONTAINER_CONTAINER_H
+#define KDL_LIB_CONTAINER_CONTAINER_H
 
 #include "lib/container/source.h"
 #include "lib/inspect/codec.h"

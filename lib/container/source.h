@@ -8,8 +8,8 @@
  * and a file that is truncated while open gives a short read instead of SIGBUS. Image bytes are
  * mapped once, on first use. A small file is read completely, and needs no descriptor afterwards.
  */
-#ifndef KDL_CONTAINER_SOURCE_H
-#define KDL_CONTAINER_SOURCE_H
+#ifndef KDL_LIB_CONTAINER_SOURCE_H
+#define KDL_LIB_CONTAINER_SOURCE_H
 
 #include "lib/inspect/codec.h"
 #include "support/base/arena.h"

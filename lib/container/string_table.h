@@ -5,8 +5,8 @@
  * reversed bytes, largest first, each followed by a NUL; a string that is the tail of the one
  * placed last shares its bytes.
  */
-#ifndef KDL_CONTAINER_STRING_TABLE_H
-#define KDL_CONTAINER_STRING_TABLE_H
+#ifndef KDL_LIB_CONTAINER_STRING_TABLE_H
+#define KDL_LIB_CONTAINER_STRING_TABLE_H
 
 #include <kdl/kdl.h>
 

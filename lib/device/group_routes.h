@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Specs of several drivers: which describe one device, and the order of devices. */
-#ifndef KDL_DEVICE_GROUP_ROUTES_H
-#define KDL_DEVICE_GROUP_ROUTES_H
+#ifndef KDL_LIB_DEVICE_GROUP_ROUTES_H
+#define KDL_LIB_DEVICE_GROUP_ROUTES_H
 
 #include "lib/device/spec.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The CPU that this process runs on. */
-#ifndef KDL_DEVICE_HOST_CPU_H
-#define KDL_DEVICE_HOST_CPU_H
+#ifndef KDL_LIB_DEVICE_HOST_CPU_H
+#define KDL_LIB_DEVICE_HOST_CPU_H
 
 #include "lib/device/spec.h"
 

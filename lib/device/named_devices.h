@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Named devices (lib/inspect/devices.h): the table, and the search for a name. */
-#ifndef KDL_DEVICE_NAMED_DEVICES_H
-#define KDL_DEVICE_NAMED_DEVICES_H
+#ifndef KDL_LIB_DEVICE_NAMED_DEVICES_H
+#define KDL_LIB_DEVICE_NAMED_DEVICES_H
 
 #include "lib/device/spec.h"
 

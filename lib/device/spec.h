@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Parsing, compiling and filling in specs (lib/inspect/devices.h). */
-#ifndef KDL_DEVICE_SPEC_H
-#define KDL_DEVICE_SPEC_H
+#ifndef KDL_LIB_DEVICE_SPEC_H
+#define KDL_LIB_DEVICE_SPEC_H
 
 #include "lib/inspect/devices.h"
 #include "lib/target/target.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Device specs as JSON: the output of `kdl devices --json` on one machine describes its devices on
  * another. docs/devices.md has the format. */
-#ifndef KDL_DEVICE_SPEC_JSON_H
-#define KDL_DEVICE_SPEC_JSON_H
+#ifndef KDL_LIB_DEVICE_SPEC_JSON_H
+#define KDL_LIB_DEVICE_SPEC_JSON_H
 
 #include "lib/device/spec.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The table of a spec's keys and their kinds of value, which the text form, the JSON form and the
  * tests use. */
-#ifndef KDL_DEVICE_SPEC_VALUES_H
-#define KDL_DEVICE_SPEC_VALUES_H
+#ifndef KDL_LIB_DEVICE_SPEC_VALUES_H
+#define KDL_LIB_DEVICE_SPEC_VALUES_H
 
 #include "lib/device/spec.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A hash of machine code, the same in every process. It finds changes; it does not withstand
  * somebody who looks for collisions. */
-#ifndef KDL_IMAGE_CODE_HASH_H
-#define KDL_IMAGE_CODE_HASH_H
+#ifndef KDL_LIB_IMAGE_CODE_HASH_H
+#define KDL_LIB_IMAGE_CODE_HASH_H
 
 #include "support/base/hash.h"
 

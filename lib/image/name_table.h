@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Names with numbers, to look up one for each kernel without comparing all pairs. */
-#ifndef KDL_IMAGE_NAME_TABLE_H
-#define KDL_IMAGE_NAME_TABLE_H
+#ifndef KDL_LIB_IMAGE_NAME_TABLE_H
+#define KDL_LIB_IMAGE_NAME_TABLE_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The readers of all kinds of image, and shared helpers. */
-#ifndef KDL_IMAGE_READERS_H
-#define KDL_IMAGE_READERS_H
+#ifndef KDL_LIB_IMAGE_READERS_H
+#define KDL_LIB_IMAGE_READERS_H
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What identifies variants and devices in tables of measured times (docs/adaptive.md). */
-#ifndef KDL_INSPECT_ADAPTIVE_H
-#define KDL_INSPECT_ADAPTIVE_H
+#ifndef KDL_LIB_INSPECT_ADAPTIVE_H
+#define KDL_LIB_INSPECT_ADAPTIVE_H
 
 #include <kdl/kdl.h>
 

@@ -8,8 +8,8 @@
  *       if (kdl_catalog_has_kernel(catalog, i, KDL_TEXT("saxpy")) == KDL_KERNEL_PRESENT)
  *         use(i, kdl_catalog_traits(catalog, i));
  */
-#ifndef KDL_INSPECT_CATALOG_H
-#define KDL_INSPECT_CATALOG_H
+#ifndef KDL_LIB_INSPECT_CATALOG_H
+#define KDL_LIB_INSPECT_CATALOG_H
 
 #include <kdl/kdl.h>
 

@@ -4,8 +4,8 @@
  * libc. A build without the codec (for example KDL_WITH_ZSTD=OFF), or a machine without its
  * library, gives KDL_UNSUPPORTED with the name of what is missing.
  */
-#ifndef KDL_INSPECT_CODEC_H
-#define KDL_INSPECT_CODEC_H
+#ifndef KDL_LIB_INSPECT_CODEC_H
+#define KDL_LIB_INSPECT_CODEC_H
 
 #include <kdl/kdl.h>
 

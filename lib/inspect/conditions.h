@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Conditions under which a launch uses a variant: the fields `when` and `names` of a kernel's key
  * (docs/metadata.md). */
-#ifndef KDL_INSPECT_CONDITIONS_H
-#define KDL_INSPECT_CONDITIONS_H
+#ifndef KDL_LIB_INSPECT_CONDITIONS_H
+#define KDL_LIB_INSPECT_CONDITIONS_H
 
 #include <kdl/kdl.h>
 

@@ -2,8 +2,8 @@
 /*
  * Containers: files of images of any format. A library is built on one.
  */
-#ifndef KDL_INSPECT_CONTAINERS_H
-#define KDL_INSPECT_CONTAINERS_H
+#ifndef KDL_LIB_INSPECT_CONTAINERS_H
+#define KDL_LIB_INSPECT_CONTAINERS_H
 
 #include <kdl/kdl.h>
 

@@ -14,8 +14,8 @@
  * way. Printing a spec and parsing the line gives the same spec. docs/devices.md has the grammar
  * and the keys.
  */
-#ifndef KDL_INSPECT_DEVICES_H
-#define KDL_INSPECT_DEVICES_H
+#ifndef KDL_LIB_INSPECT_DEVICES_H
+#define KDL_LIB_INSPECT_DEVICES_H
 
 #include "support/base/text.h"
 

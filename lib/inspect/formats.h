@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Readers of the formats inside images, forward and without allocation: SPIR-V's instructions,
  * LLVM's bitstream, MessagePack. */
-#ifndef KDL_INSPECT_FORMATS_H
-#define KDL_INSPECT_FORMATS_H
+#ifndef KDL_LIB_INSPECT_FORMATS_H
+#define KDL_LIB_INSPECT_FORMATS_H
 
 #include "support/base/bytes.h"
 

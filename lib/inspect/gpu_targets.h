@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Architectures of GPUs by name: AMD's, NVIDIA's and Intel's. */
-#ifndef KDL_INSPECT_GPU_TARGETS_H
-#define KDL_INSPECT_GPU_TARGETS_H
+#ifndef KDL_LIB_INSPECT_GPU_TARGETS_H
+#define KDL_LIB_INSPECT_GPU_TARGETS_H
 
 #include "support/base/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions that a host image may import from the process. */
-#ifndef KDL_INSPECT_HOST_IMPORTS_H
-#define KDL_INSPECT_HOST_IMPORTS_H
+#ifndef KDL_LIB_INSPECT_HOST_IMPORTS_H
+#define KDL_LIB_INSPECT_HOST_IMPORTS_H
 
 #include <kdl/kdl.h>
 

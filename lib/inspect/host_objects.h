@@ -8,8 +8,8 @@
  * KDL_BAD_FILE where the object contradicts itself, KDL_UNSUPPORTED where it is well-formed and
  * needs something that host images may not have (<kdl/host_abi.h> lists it).
  */
-#ifndef KDL_INSPECT_HOST_OBJECTS_H
-#define KDL_INSPECT_HOST_OBJECTS_H
+#ifndef KDL_LIB_INSPECT_HOST_OBJECTS_H
+#define KDL_LIB_INSPECT_HOST_OBJECTS_H
 
 #include "support/base/elf_file.h"
 #include "support/base/text.h"

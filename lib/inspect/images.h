@@ -7,8 +7,8 @@
  * length or offset, no alignment needed. The second part is about the images of a library:
  * acquiring their bytes, their names in messages, and how their file stores them.
  */
-#ifndef KDL_INSPECT_IMAGES_H
-#define KDL_INSPECT_IMAGES_H
+#ifndef KDL_LIB_INSPECT_IMAGES_H
+#define KDL_LIB_INSPECT_IMAGES_H
 
 #include <kdl/kdl.h>
 

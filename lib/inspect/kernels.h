@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Parameters and launch properties of a kernel, read from its image. Pure functions over memory: no
  * allocation, no I/O, no trust in any length. */
-#ifndef KDL_INSPECT_KERNELS_H
-#define KDL_INSPECT_KERNELS_H
+#ifndef KDL_LIB_INSPECT_KERNELS_H
+#define KDL_LIB_INSPECT_KERNELS_H
 
 #include <kdl/kdl.h>
 

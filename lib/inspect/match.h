@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Whether an image would run on a device, from its description alone. */
-#ifndef KDL_INSPECT_MATCH_H
-#define KDL_INSPECT_MATCH_H
+#ifndef KDL_LIB_INSPECT_MATCH_H
+#define KDL_LIB_INSPECT_MATCH_H
 
 #include "support/base/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The keys of an image's metadata (docs/metadata.md): names and values. */
-#ifndef KDL_INSPECT_METADATA_H
-#define KDL_INSPECT_METADATA_H
+#ifndef KDL_LIB_INSPECT_METADATA_H
+#define KDL_LIB_INSPECT_METADATA_H
 
 #include "support/base/text.h"
 

@@ -13,8 +13,8 @@
  *       use(kdl_ranking_at(ranking, 0)->image);
  *     free(ranking);
  */
-#ifndef KDL_INSPECT_RANKING_H
-#define KDL_INSPECT_RANKING_H
+#ifndef KDL_LIB_INSPECT_RANKING_H
+#define KDL_LIB_INSPECT_RANKING_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Why an image may not run on a device. */
-#ifndef KDL_INSPECT_REASONS_H
-#define KDL_INSPECT_REASONS_H
+#ifndef KDL_LIB_INSPECT_REASONS_H
+#define KDL_LIB_INSPECT_REASONS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What each kernel of an image uses and does, of bytes in memory: <kdl/resources.h> has the
  * numbers, docs/resources.md their sources. */
-#ifndef KDL_INSPECT_RESOURCES_H
-#define KDL_INSPECT_RESOURCES_H
+#ifndef KDL_LIB_INSPECT_RESOURCES_H
+#define KDL_LIB_INSPECT_RESOURCES_H
 
 #include <kdl/resources.h>
 

@@ -9,13 +9,13 @@
  * lib/sequence/file reads and writes saved sequences; lib/sequence/save.c makes one of a recording,
  * and open_saved.c makes a sequence of one.
  */
-#ifndef KDL_INSPECT_SEQUENCES_H
-#define KDL_INSPECT_SEQUENCES_H
+#ifndef KDL_LIB_INSPECT_SEQUENCES_H
+#define KDL_LIB_INSPECT_SEQUENCES_H
 
 #include "support/base/arena.h"
 #include "support/base/magic.h"
 
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 /* Limits of a sequence (docs/sequences.md#limits). */
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images for values that repeat (docs/specialize.md). */
-#ifndef KDL_INSPECT_SPECIALIZE_H
-#define KDL_INSPECT_SPECIALIZE_H
+#ifndef KDL_LIB_INSPECT_SPECIALIZE_H
+#define KDL_LIB_INSPECT_SPECIALIZE_H
 
 #include <kdl/kdl.h>
 

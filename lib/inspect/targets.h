@@ -11,8 +11,8 @@
  * Bits 0 to 63 are tokens. In the second word, bits 0 to 47 are tokens on CPUs, and requirements of
  * the family's rules on GPUs (lib/target/requirements.h); bits 48 to 63 are requirements on both.
  */
-#ifndef KDL_INSPECT_TARGETS_H
-#define KDL_INSPECT_TARGETS_H
+#ifndef KDL_LIB_INSPECT_TARGETS_H
+#define KDL_LIB_INSPECT_TARGETS_H
 
 #include "support/base/text.h"
 

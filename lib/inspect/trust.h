@@ -3,8 +3,8 @@
  * Signatures, and which images may be loaded: KDL_TRUST, keys of /etc/kdl/keys.d. Valid signatures
  * are cached until the process ends.
  */
-#ifndef KDL_INSPECT_TRUST_H
-#define KDL_INSPECT_TRUST_H
+#ifndef KDL_LIB_INSPECT_TRUST_H
+#define KDL_LIB_INSPECT_TRUST_H
 
 #include "support/base/blake2b.h"
 #include "support/base/text.h"

@@ -3,8 +3,8 @@
  * Writing OffloadBinaries whose images are not all in memory: an image's bytes are acquired while
  * it is written. Also the key kdl.digest, the digest of an image's bytes (docs/metadata.md).
  */
-#ifndef KDL_INSPECT_WRITE_H
-#define KDL_INSPECT_WRITE_H
+#ifndef KDL_LIB_INSPECT_WRITE_H
+#define KDL_LIB_INSPECT_WRITE_H
 
 #include "support/base/blake2b.h"
 

@@ -102,39 +102,3 @@ kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const k
   end_argument_phase(kernel, &mark);
   return kdl_items_enqueue(kernel, queue, &desc, args);
 }
-
-/* ------------------------------------------------------------------------------------------ */
-/* Packed arguments                                                                             */
-
-static kdl_status unpack_arguments(const char *call, kdl_kernel *kernel, const kdl_queue *queue,
-                                   const void *packed, size_t size,
-                                   const void *out_pointers[KDL_LIMIT_ARGS], kdl_args *out_args) {
-  kdl_trace_mark mark;
-  if (size && !packed)
-    return kdl_fail_null(call, "packed");
-  KDL_TRY(kdl_kernel_bind_general(&kernel));
-  KDL_TRY(begin_argument_phase(kernel, queue, &mark));
-  KDL_TRY(kdl_kernel_args_unpack(kernel, packed, size, out_pointers, out_args));
-  end_argument_phase(kernel, &mark);
-  return KDL_OK;
-}
-
-kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
-                             const void *packed, size_t size) {
-  const void *pointers[KDL_LIMIT_ARGS];
-  kdl_args args;
-  kdl_status status = KDL_GIVEN(kernel, desc);
-  if (status == KDL_OK)
-    status = unpack_arguments(__func__, kernel, queue, packed, size, pointers, &args);
-  return status == KDL_OK ? call_entry(kernel, queue, desc, &args) : status;
-}
-
-kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
-                                   const void *packed, size_t size) {
-  const void *pointers[KDL_LIMIT_ARGS];
-  kdl_args args;
-  kdl_status status = KDL_GIVEN(kernel, items);
-  if (status == KDL_OK)
-    status = unpack_arguments(__func__, kernel, queue, packed, size, pointers, &args);
-  return status == KDL_OK ? kdl_launch_items_call(kernel, queue, items, &args) : status;
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Declarations that lib/launch shares with lib/sequence. */
-#ifndef KDL_LAUNCH_LAUNCH_H
-#define KDL_LAUNCH_LAUNCH_H
+#ifndef KDL_LIB_LAUNCH_LAUNCH_H
+#define KDL_LIB_LAUNCH_LAUNCH_H
 
 #include "lib/binding/kernel.h"
 #include "lib/inspect/sequences.h"

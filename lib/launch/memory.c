@@ -61,16 +61,6 @@ kdl_status kdl_free(kdl_buffer *buffer) {
   return status;
 }
 
-kdl_status kdl_buffer_device(const kdl_buffer *buffer, kdl_device **out_device) {
-  KDL_TRY(KDL_GIVEN(buffer, out_device));
-  if (!buffer->device)
-    return kdl_fail(KDL_BAD_CALL,
-                    "kdl_buffer_device: found a buffer of no device, expected one that kdl_alloc "
-                    "gave");
-  *out_device = buffer->device;
-  return KDL_OK;
-}
-
 kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out_total) {
   KDL_NOT_CANCELLED;
   const kdl_runtime *runtime;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Libraries that are embedded in the calling program or shared object. */
-#ifndef KDL_LIBRARY_CALLER_H
-#define KDL_LIBRARY_CALLER_H
+#ifndef KDL_LIB_LIBRARY_EMBEDDED_H
+#define KDL_LIB_LIBRARY_EMBEDDED_H
 
 #include "lib/container/container.h"
 

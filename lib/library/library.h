@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The members of a library. */
-#ifndef KDL_LIBRARY_LIBRARY_H
-#define KDL_LIBRARY_LIBRARY_H
+#ifndef KDL_LIB_LIBRARY_LIBRARY_H
+#define KDL_LIB_LIBRARY_LIBRARY_H
 
 #include "lib/container/container.h"
 #include "lib/inspect/images.h"

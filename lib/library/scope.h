@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The libraries that are searched for a kernel, in order: those that KDL_PRELOAD names, then the
  * one that the caller passed or, without one, those opened with KDL_OPEN_GLOBAL, oldest first. */
-#ifndef KDL_LIBRARY_SCOPE_H
-#define KDL_LIBRARY_SCOPE_H
+#ifndef KDL_LIB_LIBRARY_SCOPE_H
+#define KDL_LIB_LIBRARY_SCOPE_H
 
 #include "lib/library/library.h"
 

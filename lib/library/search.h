@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Where kdl_open searches; <kdl/kdl.h> has the rules. */
-#ifndef KDL_LIBRARY_SEARCH_H
-#define KDL_LIBRARY_SEARCH_H
+#ifndef KDL_LIB_LIBRARY_SEARCH_H
+#define KDL_LIB_LIBRARY_SEARCH_H
 
 #include "lib/inspect/containers.h"
 

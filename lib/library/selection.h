@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The ranked images of a kernel on one route of a device, which loading tries in order. */
-#ifndef KDL_LIBRARY_SELECTION_H
-#define KDL_LIBRARY_SELECTION_H
+#ifndef KDL_LIB_LIBRARY_SELECTION_H
+#define KDL_LIB_LIBRARY_SELECTION_H
 
 #include "lib/library/library.h"
 #include "lib/registry/device.h"

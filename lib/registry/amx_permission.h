@@ -5,8 +5,8 @@
  * the larger frame. So libkdl requests the permission when it is about to select an image that
  * needs AMX on this machine's CPU. A refusal becomes a reason like any other.
  */
-#ifndef KDL_REGISTRY_PERMISSION_H
-#define KDL_REGISTRY_PERMISSION_H
+#ifndef KDL_LIB_REGISTRY_AMX_PERMISSION_H
+#define KDL_LIB_REGISTRY_AMX_PERMISSION_H
 
 #include "lib/registry/device.h"
 

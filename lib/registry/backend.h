@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The backends of this process: built-in ones, and plug-ins of KDL_BACKEND_PATH. */
-#ifndef KDL_REGISTRY_BACKEND_H
-#define KDL_REGISTRY_BACKEND_H
+#ifndef KDL_LIB_REGISTRY_BACKEND_H
+#define KDL_LIB_REGISTRY_BACKEND_H
 
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/common/services.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices: those of this machine (lib/registry/registry.h), and described ones. */
-#ifndef KDL_REGISTRY_DEVICE_H
-#define KDL_REGISTRY_DEVICE_H
+#ifndef KDL_LIB_REGISTRY_DEVICE_H
+#define KDL_LIB_REGISTRY_DEVICE_H
 
 #include "lib/inspect/devices.h"
 #include "lib/select/ranking.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Discovery of devices (lib/inspect/devices.h). */
-#ifndef KDL_REGISTRY_DISCOVER_H
-#define KDL_REGISTRY_DISCOVER_H
+#ifndef KDL_LIB_REGISTRY_DISCOVER_H
+#define KDL_LIB_REGISTRY_DISCOVER_H
 
 #include "lib/backends/common/driver.h"
 

@@ -12,8 +12,8 @@
  * On request, drivers are queried again and may list more or fewer devices. A device that is no
  * longer listed leaves the list; its users keep it unchanged.
  */
-#ifndef KDL_REGISTRY_REGISTRY_H
-#define KDL_REGISTRY_REGISTRY_H
+#ifndef KDL_LIB_REGISTRY_REGISTRY_H
+#define KDL_LIB_REGISTRY_REGISTRY_H
 
 #include "lib/registry/device.h"
 

@@ -6,8 +6,8 @@
  * kernels belong to. It is the first route that has a backend or, if kdl_sym is the first use, the
  * first of these that an image fits.
  */
-#ifndef KDL_REGISTRY_RUNTIME_H
-#define KDL_REGISTRY_RUNTIME_H
+#ifndef KDL_LIB_REGISTRY_RUNTIME_H
+#define KDL_LIB_REGISTRY_RUNTIME_H
 
 #include "lib/registry/backend.h"
 #include "lib/registry/device.h"

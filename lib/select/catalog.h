@@ -8,8 +8,8 @@
  * image has them, and no byte of the image is read. Otherwise they are read from the image on first
  * use, and stored.
  */
-#ifndef KDL_SELECT_CATALOG_H
-#define KDL_SELECT_CATALOG_H
+#ifndef KDL_LIB_SELECT_CATALOG_H
+#define KDL_LIB_SELECT_CATALOG_H
 
 #include "lib/container/container.h"
 #include "lib/inspect/catalog.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* How much of a library runs on one route of a device, and what does not. lib/inspect/ranking.h
  * explains the terms. */
-#ifndef KDL_SELECT_COVERAGE_H
-#define KDL_SELECT_COVERAGE_H
+#ifndef KDL_LIB_SELECT_COVERAGE_H
+#define KDL_LIB_SELECT_COVERAGE_H
 
 #include "lib/select/ranking.h"
 

@@ -3,8 +3,8 @@
  * Which images hold which kernel, for lookups of many kernels: searching every image for each would
  * take kernels times images. The names are sorted, so that no set of names is slow.
  */
-#ifndef KDL_SELECT_KERNEL_MAP_H
-#define KDL_SELECT_KERNEL_MAP_H
+#ifndef KDL_LIB_SELECT_KERNEL_MAP_H
+#define KDL_LIB_SELECT_KERNEL_MAP_H
 
 #include "lib/select/ranking.h"
 

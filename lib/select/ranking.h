@@ -13,8 +13,8 @@
  *     if (ranking->count)
  *       use(ranking->candidates[0].image);
  */
-#ifndef KDL_SELECT_RANKING_H
-#define KDL_SELECT_RANKING_H
+#ifndef KDL_LIB_SELECT_RANKING_H
+#define KDL_LIB_SELECT_RANKING_H
 
 #include "lib/device/spec.h"
 #include "lib/inspect/ranking.h"

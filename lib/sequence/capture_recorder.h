@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Records the calls on a captured queue (lib/binding/capture.h) as a sequence. */
-#ifndef KDL_SEQUENCE_CAPTURE_H
-#define KDL_SEQUENCE_CAPTURE_H
+#ifndef KDL_LIB_SEQUENCE_CAPTURE_RECORDER_H
+#define KDL_LIB_SEQUENCE_CAPTURE_RECORDER_H
 
 #include "lib/binding/capture.h"
 

@@ -8,8 +8,8 @@
  *
  * A plan is constant. Its states have the nodes, which runs write to (state.h).
  */
-#ifndef KDL_SEQUENCE_PLAN_H
-#define KDL_SEQUENCE_PLAN_H
+#ifndef KDL_LIB_SEQUENCE_PLAN_H
+#define KDL_LIB_SEQUENCE_PLAN_H
 
 #include "lib/sequence/recording.h"
 

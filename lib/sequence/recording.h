@@ -17,8 +17,8 @@
  * recording.c appends to a recording, record_calls.c has the public functions that record, nest.c
  * copies one recording into another, plan.c makes the plan of a finished one.
  */
-#ifndef KDL_SEQUENCE_RECORDING_H
-#define KDL_SEQUENCE_RECORDING_H
+#ifndef KDL_LIB_SEQUENCE_RECORDING_H
+#define KDL_LIB_SEQUENCE_RECORDING_H
 
 #include "lib/binding/kernel.h"
 #include "lib/inspect/sequences.h"

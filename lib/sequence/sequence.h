@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A sequence: its recording, and, once finished, its plan and the states of its runs. */
-#ifndef KDL_SEQUENCE_SEQUENCE_H
-#define KDL_SEQUENCE_SEQUENCE_H
+#ifndef KDL_LIB_SEQUENCE_SEQUENCE_H
+#define KDL_LIB_SEQUENCE_SEQUENCE_H
 
 #include "lib/sequence/state.h"
+
+#include <kdl/sequence.h>
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What one run of a sequence writes: cells, grids, addresses, and the backend's sequence. A run
  * uses a state exclusively; the next one updates only what differs. */
-#ifndef KDL_SEQUENCE_STATE_H
-#define KDL_SEQUENCE_STATE_H
+#ifndef KDL_LIB_SEQUENCE_STATE_H
+#define KDL_LIB_SEQUENCE_STATE_H
 
 #include "lib/sequence/plan.h"
 

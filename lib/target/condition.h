@@ -7,8 +7,8 @@
  * docs/metadata.md has the grammar. A comparison of a value that is not known is false, so that a
  * variant with a condition is used only where the condition is known to hold.
  */
-#ifndef KDL_TARGET_CONDITION_H
-#define KDL_TARGET_CONDITION_H
+#ifndef KDL_LIB_TARGET_CONDITION_H
+#define KDL_LIB_TARGET_CONDITION_H
 
 #include "lib/inspect/conditions.h"
 #include "lib/inspect/metadata.h"

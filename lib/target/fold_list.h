@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The field `specialize` of a kernel's key: what may become a constant when it repeats
  * (docs/specialize.md). */
-#ifndef KDL_TARGET_FOLD_LIST_H
-#define KDL_TARGET_FOLD_LIST_H
+#ifndef KDL_LIB_TARGET_FOLD_LIST_H
+#define KDL_LIB_TARGET_FOLD_LIST_H
 
 #include "lib/inspect/metadata.h"
 #include "support/base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Whether a device can launch a kernel with the properties of its key (lib/inspect/metadata.h). */
-#ifndef KDL_TARGET_KERNEL_KEY_H
-#define KDL_TARGET_KERNEL_KEY_H
+#ifndef KDL_LIB_TARGET_KERNEL_KEY_H
+#define KDL_LIB_TARGET_KERNEL_KEY_H
 
 #include "lib/inspect/metadata.h"
 #include "lib/target/target.h"

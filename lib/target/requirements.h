@@ -5,8 +5,8 @@
  * features. Each version is a bit: an image needs the bit of its version, a device has the bits of
  * all versions it supports.
  */
-#ifndef KDL_TARGET_REQUIREMENTS_H
-#define KDL_TARGET_REQUIREMENTS_H
+#ifndef KDL_LIB_TARGET_REQUIREMENTS_H
+#define KDL_LIB_TARGET_REQUIREMENTS_H
 
 #include "lib/target/target.h"
 

@@ -25,8 +25,8 @@
  * Everything here is pure: no allocation, no I/O, no state. The rules and their sources are in
  * docs/targets.md.
  */
-#ifndef KDL_TARGET_TARGET_H
-#define KDL_TARGET_TARGET_H
+#ifndef KDL_LIB_TARGET_TARGET_H
+#define KDL_LIB_TARGET_TARGET_H
 
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/reasons.h"

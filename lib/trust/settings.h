@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The settings for signatures: KDL_TRUST, /etc/kdl/trust, /etc/kdl/keys.d. Read once. Ignores
  * folders and files that users other than root and this one may write to. */
-#ifndef KDL_TRUST_SETTINGS_H
-#define KDL_TRUST_SETTINGS_H
+#ifndef KDL_LIB_TRUST_SETTINGS_H
+#define KDL_LIB_TRUST_SETTINGS_H
 
 #include "lib/inspect/trust.h"
 

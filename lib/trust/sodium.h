@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Ed25519 and BLAKE2b-512 of libsodium, which is opened on first use, as the codecs are
  * (docs/decisions/0002-codecs-at-run-time.md). */
-#ifndef KDL_TRUST_SODIUM_H
-#define KDL_TRUST_SODIUM_H
+#ifndef KDL_LIB_TRUST_SODIUM_H
+#define KDL_LIB_TRUST_SODIUM_H
 
 #include "lib/inspect/trust.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images whose signatures were valid, compared by all signed bytes instead of a hash. Keeps the
  * last 256, of at most 64 KiB each. */
-#ifndef KDL_TRUST_VERIFIED_CACHE_H
-#define KDL_TRUST_VERIFIED_CACHE_H
+#ifndef KDL_LIB_TRUST_VERIFIED_CACHE_H
+#define KDL_LIB_TRUST_VERIFIED_CACHE_H
 
 #include "lib/inspect/trust.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The discardable attributes of the dialect: their names, and what values they take.
-#ifndef KDL_MLIR_ATTRIBUTES_H
-#define KDL_MLIR_ATTRIBUTES_H
+#ifndef KDL_MLIR_LIB_ATTRIBUTES_H
+#define KDL_MLIR_LIB_ATTRIBUTES_H
 
 #include "mlir/IR/Operation.h"
 

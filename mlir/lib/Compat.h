@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What differs between LLVM 22, 23 and 24. Only this file and Compat.cpp ask for the version.
-#ifndef KDL_MLIR_COMPAT_H
-#define KDL_MLIR_COMPAT_H
+#ifndef KDL_MLIR_LIB_COMPAT_H
+#define KDL_MLIR_LIB_COMPAT_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

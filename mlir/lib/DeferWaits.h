@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_DEFER_WAITS_H
-#define KDL_MLIR_DEFER_WAITS_H
+#ifndef KDL_MLIR_LIB_DEFERWAITS_H
+#define KDL_MLIR_LIB_DEFERWAITS_H
 
 #include "Attributes.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_DIALECT_H
-#define KDL_MLIR_DIALECT_H
+#ifndef KDL_MLIR_LIB_DIALECT_H
+#define KDL_MLIR_LIB_DIALECT_H
 
 #include "Compat.h"
 #include "UkernelProvider.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_HOST_FUNCTIONS_H
-#define KDL_MLIR_HOST_FUNCTIONS_H
+#ifndef KDL_MLIR_LIB_HOSTFUNCTIONS_H
+#define KDL_MLIR_LIB_HOSTFUNCTIONS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Packs the objects of a gpu.binary into an OffloadBinary.
-#ifndef KDL_MLIR_OBJECT_PACKING_H
-#define KDL_MLIR_OBJECT_PACKING_H
+#ifndef KDL_MLIR_LIB_OBJECTPACKING_H
+#define KDL_MLIR_LIB_OBJECTPACKING_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_PASSES_H
-#define KDL_MLIR_PASSES_H
+#ifndef KDL_MLIR_LIB_PASSES_H
+#define KDL_MLIR_LIB_PASSES_H
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassOptions.h"

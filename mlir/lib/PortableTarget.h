@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lowers a gpu.module for `#kdl.portable`: to the form of docs/portable.md, which names no device.
-#ifndef KDL_MLIR_PORTABLE_TARGET_H
-#define KDL_MLIR_PORTABLE_TARGET_H
+#ifndef KDL_MLIR_LIB_PORTABLETARGET_H
+#define KDL_MLIR_LIB_PORTABLETARGET_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The programs and files that compilation needs, and where to find them.
-#ifndef KDL_MLIR_TOOLCHAIN_H
-#define KDL_MLIR_TOOLCHAIN_H
+#ifndef KDL_MLIR_LIB_TOOLCHAIN_H
+#define KDL_MLIR_LIB_TOOLCHAIN_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/SmallString.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The rewrite patterns of the passes, for passes of others.
-#ifndef KDL_MLIR_TRANSFORMS_H
-#define KDL_MLIR_TRANSFORMS_H
+#ifndef KDL_MLIR_LIB_TRANSFORMS_H
+#define KDL_MLIR_LIB_TRANSFORMS_H
 
 #include "mlir/IR/PatternMatch.h"
 

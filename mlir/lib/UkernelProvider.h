@@ -5,8 +5,8 @@
 // asked once for each product of matrices. Its answer is a function in LLVM bitcode with the
 // parameters and the operand layout of <kdl/mma.h>, the tile that the function keeps in registers,
 // and how it takes the left operand.
-#ifndef KDL_MLIR_UKERNEL_PROVIDER_H
-#define KDL_MLIR_UKERNEL_PROVIDER_H
+#ifndef KDL_MLIR_LIB_UKERNELPROVIDER_H
+#define KDL_MLIR_LIB_UKERNELPROVIDER_H
 
 #include "mlir/IR/Types.h"
 #include "mlir/Support/LLVM.h"

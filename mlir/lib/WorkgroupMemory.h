@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_WORKGROUP_MEMORY_H
-#define KDL_MLIR_WORKGROUP_MEMORY_H
+#ifndef KDL_MLIR_LIB_WORKGROUPMEMORY_H
+#define KDL_MLIR_LIB_WORKGROUPMEMORY_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

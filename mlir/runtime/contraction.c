@@ -6,6 +6,7 @@
  */
 #include "runtime.h"
 
+#include <kdl/extension.h>
 #include <kdl/kernel/narrow.h>
 #include <kdl/matmul_gpu.h>
 

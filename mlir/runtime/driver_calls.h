@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The driver below libkdl, for the few calls that libkdl does not make. */
-#ifndef KDL_MLIR_DRIVER_CALLS_H
-#define KDL_MLIR_DRIVER_CALLS_H
+#ifndef KDL_MLIR_RUNTIME_DRIVER_CALLS_H
+#define KDL_MLIR_RUNTIME_DRIVER_CALLS_H
 
 #include "runtime.h"
 

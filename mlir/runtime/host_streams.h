@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Streams of the CPU that run side by side. */
-#ifndef KDL_MLIR_HOST_STREAMS_H
-#define KDL_MLIR_HOST_STREAMS_H
+#ifndef KDL_MLIR_RUNTIME_HOST_STREAMS_H
+#define KDL_MLIR_RUNTIME_HOST_STREAMS_H
 
 #include "runtime.h"
 

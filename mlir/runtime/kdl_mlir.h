@@ -15,8 +15,8 @@
  * A slot initially points to its stub, which has the layout of a handle. The stub's entry binds the
  * kernel, stores the real handle in the slot, and launches.
  */
-#ifndef KDL_MLIR_H
-#define KDL_MLIR_H
+#ifndef KDL_MLIR_RUNTIME_KDL_MLIR_H
+#define KDL_MLIR_RUNTIME_KDL_MLIR_H
 
 #include <kdl/kdl.h>
 

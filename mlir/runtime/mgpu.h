@@ -5,8 +5,8 @@
  * libkdl, so that a program compiled for them runs on the device that libkdl selects, and may load
  * any fat binary. Names and types are MLIR's.
  */
-#ifndef KDL_MLIR_MGPU_H
-#define KDL_MLIR_MGPU_H
+#ifndef KDL_MLIR_RUNTIME_MGPU_H
+#define KDL_MLIR_RUNTIME_MGPU_H
 
 #include "kdl_mlir.h"
 

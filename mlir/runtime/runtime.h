@@ -4,8 +4,8 @@
  * known. The runtime selects the device when it is first needed, from what all libraries registered
  * by then can run on; after a program's constructors these are all of its libraries.
  */
-#ifndef KDL_MLIR_RUNTIME_H
-#define KDL_MLIR_RUNTIME_H
+#ifndef KDL_MLIR_RUNTIME_RUNTIME_H
+#define KDL_MLIR_RUNTIME_RUNTIME_H
 
 #define KDL_CHECK_ARGUMENTS 0 /* KDL_CHECK in the environment still enables checks */
 #include "kdl_mlir.h"

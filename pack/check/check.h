@@ -6,8 +6,8 @@
  * One thread walks the folders; others read the files it finds. After a file was read, only counts
  * and a few names of it are kept: memory does not grow with the size of the files.
  */
-#ifndef KDL_TOOL_CHECK_H
-#define KDL_TOOL_CHECK_H
+#ifndef KDL_PACK_CHECK_CHECK_H
+#define KDL_PACK_CHECK_CHECK_H
 
 #include "lib/inspect/ranking.h"
 #include "tools/common/demangle.h"

@@ -6,8 +6,8 @@
  * every kernel in it one compact record stays, and the library is closed. After the walk, libraries
  * are matched, then kernels, then each pair of kernels is compared.
  */
-#ifndef KDL_TOOL_DIFF_H
-#define KDL_TOOL_DIFF_H
+#ifndef KDL_PACK_DIFF_DIFF_H
+#define KDL_PACK_DIFF_DIFF_H
 
 #include "lib/inspect/resources.h"
 #include "pack/check/check.h"

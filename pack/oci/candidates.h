@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Selects layers for devices by the manifest alone: its candidates form a library without bytes, to
  * which the library's own rules apply. */
-#ifndef KDL_TOOL_OCI_CHOICE_H
-#define KDL_TOOL_OCI_CHOICE_H
+#ifndef KDL_PACK_OCI_CANDIDATES_H
+#define KDL_PACK_OCI_CANDIDATES_H
 
 #include "pack/oci/manifest.h"
 #include "tools/common/input.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Digests as registries name blobs: "sha256:" and 64 hexadecimal digits. */
-#ifndef KDL_TOOL_OCI_DIGEST_H
-#define KDL_TOOL_OCI_DIGEST_H
+#ifndef KDL_PACK_OCI_DIGEST_H
+#define KDL_PACK_OCI_DIGEST_H
 
 #include "support/base/arena.h"
 #include "support/json/reader.h"

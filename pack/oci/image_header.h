@@ -10,8 +10,8 @@
  * Bytes outside of printable ASCII, '%', and '=' in a key are written as %XX. A blank line
  * separates images.
  */
-#ifndef KDL_TOOL_OCI_RECORD_H
-#define KDL_TOOL_OCI_RECORD_H
+#ifndef KDL_PACK_OCI_IMAGE_HEADER_H
+#define KDL_PACK_OCI_IMAGE_HEADER_H
 
 #include "support/base/arena.h"
 

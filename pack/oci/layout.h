@@ -6,8 +6,8 @@
  *     index.json                 manifests, by tag
  *     blobs/sha256/HEX           a blob, named by its digest
  */
-#ifndef KDL_TOOL_OCI_LAYOUT_H
-#define KDL_TOOL_OCI_LAYOUT_H
+#ifndef KDL_PACK_OCI_LAYOUT_H
+#define KDL_PACK_OCI_LAYOUT_H
 
 #include "pack/oci/digest.h"
 #include "pack/oci/reference.h"

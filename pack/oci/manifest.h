@@ -5,8 +5,8 @@
  * they are. Its annotations have what the library knows of the image without its bytes, so that
  * devices select by the manifest alone: docs/registries.md.
  */
-#ifndef KDL_TOOL_OCI_MANIFEST_H
-#define KDL_TOOL_OCI_MANIFEST_H
+#ifndef KDL_PACK_OCI_MANIFEST_H
+#define KDL_PACK_OCI_MANIFEST_H
 
 #include "pack/oci/digest.h"
 #include "pack/oci/image_header.h"

@@ -7,8 +7,8 @@
  *
  * Names and tags are checked by the rules of OCI's distribution specification.
  */
-#ifndef KDL_TOOL_OCI_REFERENCE_H
-#define KDL_TOOL_OCI_REFERENCE_H
+#ifndef KDL_PACK_OCI_REFERENCE_H
+#define KDL_PACK_OCI_REFERENCE_H
 
 #include "pack/oci/digest.h"
 #include "support/base/arena.h"

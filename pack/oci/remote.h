@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Access to registries by kdl-registry, the only program that speaks HTTP. It gets files and
  * folders, and reports errors on standard error. */
-#ifndef KDL_TOOL_OCI_REMOTE_H
-#define KDL_TOOL_OCI_REMOTE_H
+#ifndef KDL_PACK_OCI_REMOTE_H
+#define KDL_PACK_OCI_REMOTE_H
 
 #include "pack/oci/manifest.h"
 #include "pack/oci/reference.h"

@@ -7,8 +7,8 @@
  *     registry/blobs/sha256/HEX.partial    an incomplete blob
  *     registry/lock                        shared by processes that read and write them
  */
-#ifndef KDL_TOOL_OCI_STORE_H
-#define KDL_TOOL_OCI_STORE_H
+#ifndef KDL_PACK_OCI_STORE_H
+#define KDL_PACK_OCI_STORE_H
 
 #include "pack/oci/manifest.h"
 

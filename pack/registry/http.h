@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One HTTP request by libcurl, and its response, every part of it limited. Redirects and
  * authentication are in session.h. */
-#ifndef KDL_REGISTRY_HTTP_H
-#define KDL_REGISTRY_HTTP_H
+#ifndef KDL_PACK_REGISTRY_HTTP_H
+#define KDL_PACK_REGISTRY_HTTP_H
 
 #include <kdl/kdl.h>
 

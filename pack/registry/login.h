@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Authentication challenges of registries, and stored credentials. */
-#ifndef KDL_REGISTRY_LOGIN_H
-#define KDL_REGISTRY_LOGIN_H
+#ifndef KDL_PACK_REGISTRY_LOGIN_H
+#define KDL_PACK_REGISTRY_LOGIN_H
 
 #include <kdl/kdl.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Requests to one repository of a registry, with authentication and redirects. Credentials are sent
  * to the registry's own address and to its token service, and to no other address that it names. */
-#ifndef KDL_REGISTRY_SESSION_H
-#define KDL_REGISTRY_SESSION_H
+#ifndef KDL_PACK_REGISTRY_SESSION_H
+#define KDL_PACK_REGISTRY_SESSION_H
 
 #include "pack/registry/http.h"
 #include "pack/registry/login.h"

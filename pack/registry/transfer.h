@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The operations of kdl-registry: fetching and sending manifests and blobs. */
-#ifndef KDL_REGISTRY_TRANSFER_H
-#define KDL_REGISTRY_TRANSFER_H
+#ifndef KDL_PACK_REGISTRY_TRANSFER_H
+#define KDL_PACK_REGISTRY_TRANSFER_H
 
 #include "pack/registry/session.h"
 

@@ -9,8 +9,8 @@
  * An image is cut out as it is stored. One that is stored compressed in a fatbin gets a fatbin
  * around it, so that a bundle can be used as a library.
  */
-#ifndef KDL_TOOL_SPLIT_H
-#define KDL_TOOL_SPLIT_H
+#ifndef KDL_PACK_SPLIT_SPLIT_H
+#define KDL_PACK_SPLIT_SPLIT_H
 
 #include "lib/inspect/images.h"
 #include "support/base/arena.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The ways in which `kdl thin` handles a file, by its kind. */
-#ifndef KDL_TOOL_THIN_COMMAND_H
-#define KDL_TOOL_THIN_COMMAND_H
+#ifndef KDL_PACK_THIN_COMMAND_H
+#define KDL_PACK_THIN_COMMAND_H
 
 #include "pack/thin/source.h"
 #include "pack/thin/thin.h"

@@ -3,8 +3,8 @@
  * Containers that can be rewritten with fewer images: CUDA's fatbins, Clang's bundles. Each is one
  * module.
  */
-#ifndef KDL_TOOL_THIN_CONTAINERS_H
-#define KDL_TOOL_THIN_CONTAINERS_H
+#ifndef KDL_PACK_THIN_CONTAINERS_H
+#define KDL_PACK_THIN_CONTAINERS_H
 
 #include "pack/thin/output.h"
 #include "pack/thin/selection.h"

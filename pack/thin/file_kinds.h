@@ -4,8 +4,8 @@
  * files that are not mapped, so that they can shrink: relocatable objects, static archives, and
  * bare fatbins, bundles and OffloadBinaries.
  */
-#ifndef KDL_TOOL_THIN_KINDS_H
-#define KDL_TOOL_THIN_KINDS_H
+#ifndef KDL_PACK_THIN_FILE_KINDS_H
+#define KDL_PACK_THIN_FILE_KINDS_H
 
 #include "pack/thin/thin.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An output file as a list of pieces: ranges of the input, new bytes, and zeros. Nothing is copied
  * before it is written. */
-#ifndef KDL_TOOL_THIN_OUTPUT_H
-#define KDL_TOOL_THIN_OUTPUT_H
+#ifndef KDL_PACK_THIN_OUTPUT_H
+#define KDL_PACK_THIN_OUTPUT_H
 
 #include "tools/common/memory.h"
 

@@ -14,8 +14,8 @@
  *
  * In a module that runs on no device, nothing is selected: the rewriter decides what must remain.
  */
-#ifndef KDL_TOOL_THIN_CHOICE_H
-#define KDL_TOOL_THIN_CHOICE_H
+#ifndef KDL_PACK_THIN_SELECTION_H
+#define KDL_PACK_THIN_SELECTION_H
 
 #include "lib/inspect/codec.h"
 #include "tools/common/images/device_options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The file to thin, from which the new one is written: it must not change meanwhile. */
-#ifndef KDL_TOOL_THIN_SOURCE_H
-#define KDL_TOOL_THIN_SOURCE_H
+#ifndef KDL_PACK_THIN_SOURCE_H
+#define KDL_PACK_THIN_SOURCE_H
 
 #include "tools/common/input.h"
 

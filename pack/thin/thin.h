@@ -9,8 +9,8 @@
  * Each kind of file has one function like thin_elf below, which makes an output from an input and a
  * selection. thin_output_write and thin_output_send write it.
  */
-#ifndef KDL_TOOL_THIN_H
-#define KDL_TOOL_THIN_H
+#ifndef KDL_PACK_THIN_THIN_H
+#define KDL_PACK_THIN_THIN_H
 
 #include "pack/thin/containers.h"
 #include "pack/thin/output.h"

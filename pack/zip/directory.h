@@ -4,8 +4,8 @@
  * and the position of a member's bytes. Nothing of the archive is trusted; the caller checks what
  * an entry claims about other parts of the archive.
  */
-#ifndef KDL_TOOL_ZIP_DIRECTORY_H
-#define KDL_TOOL_ZIP_DIRECTORY_H
+#ifndef KDL_PACK_ZIP_DIRECTORY_H
+#define KDL_PACK_ZIP_DIRECTORY_H
 
 #include "support/base/magic.h"
 

@@ -3,8 +3,8 @@
  * Converts Python objects to the arguments of a launch, by the kernel's signature. The results are
  * valid until py_arguments_free.
  */
-#ifndef KDL_PYTHON_ARGUMENTS_H
-#define KDL_PYTHON_ARGUMENTS_H
+#ifndef KDL_PYTHON_CSRC_ARGUMENTS_H
+#define KDL_PYTHON_CSRC_ARGUMENTS_H
 
 #include "kdl_python.h"
 #include "signature.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Converts arrays of other packages to pointers: NumPy, PyTorch, CuPy, JAX, and any type with one
  * of their protocols. */
-#ifndef KDL_PYTHON_ARRAY_H
-#define KDL_PYTHON_ARRAY_H
+#ifndef KDL_PYTHON_CSRC_ARRAY_H
+#define KDL_PYTHON_CSRC_ARRAY_H
 
 #include "arguments.h"
 

@@ -3,8 +3,8 @@
  * The parts of DLPack that are used: how packages describe an array's memory. The layouts are those
  * of its versions 0.2 to 1.3, by its documentation.
  */
-#ifndef KDL_PYTHON_DLPACK_H
-#define KDL_PYTHON_DLPACK_H
+#ifndef KDL_PYTHON_CSRC_DLPACK_H
+#define KDL_PYTHON_CSRC_DLPACK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * by DLPack's exchange. The stable ABI has functions for the numbers; their memory layout is
  * detected when the module is initialised, and not used if it differs.
  */
-#ifndef KDL_PYTHON_FAST_PATH_H
-#define KDL_PYTHON_FAST_PATH_H
+#ifndef KDL_PYTHON_CSRC_FAST_PATH_H
+#define KDL_PYTHON_CSRC_FAST_PATH_H
 
 #include "arguments.h"
 #include "dlpack.h"

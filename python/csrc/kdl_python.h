@@ -6,8 +6,8 @@
  * Objects hold libkdl's handles and what keeps them alive: a kernel holds its library; a queue and
  * a buffer are destroyed with their last reference. Devices have the lifetime of the process.
  */
-#ifndef KDL_PYTHON_H
-#define KDL_PYTHON_H
+#ifndef KDL_PYTHON_CSRC_KDL_PYTHON_H
+#define KDL_PYTHON_CSRC_KDL_PYTHON_H
 
 #define Py_LIMITED_API 0x03090000
 #define PY_SSIZE_T_CLEAN

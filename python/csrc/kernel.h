@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kernels, and the two halves of a launch: converting its arguments, and submitting it to a
  * queue. */
-#ifndef KDL_PYTHON_KERNEL_H
-#define KDL_PYTHON_KERNEL_H
+#ifndef KDL_PYTHON_CSRC_KERNEL_H
+#define KDL_PYTHON_CSRC_KERNEL_H
 
 #include "arguments.h"
 

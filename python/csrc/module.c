@@ -2,6 +2,8 @@
 /* The module kdl._kdl. */
 #include "fast_path.h"
 
+#include <kdl/extension.h>
+
 PyTypeObject *py_add_type(PyObject *module, const char *name, size_t size, unsigned long flags,
                           PyType_Slot *slots) {
   PyType_Spec spec = {name, (int)size, 0, (unsigned)(Py_TPFLAGS_DEFAULT | flags), slots};

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sequences, and recording: work on a queue that is being recorded becomes part of its sequence. */
-#ifndef KDL_PYTHON_SEQUENCE_H
-#define KDL_PYTHON_SEQUENCE_H
+#ifndef KDL_PYTHON_CSRC_SEQUENCE_H
+#define KDL_PYTHON_CSRC_SEQUENCE_H
 
 #include "arguments.h"
+
+#include <kdl/sequence.h>
 
 enum { py_max_slots = 32 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parameters of a kernel: from the field `sig` of its metadata, else only their sizes. */
-#ifndef KDL_PYTHON_SIGNATURE_H
-#define KDL_PYTHON_SIGNATURE_H
+#ifndef KDL_PYTHON_CSRC_SIGNATURE_H
+#define KDL_PYTHON_CSRC_SIGNATURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

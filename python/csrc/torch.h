@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* PyTorch's tensors, where they differ from other arrays. */
-#ifndef KDL_PYTHON_TORCH_H
-#define KDL_PYTHON_TORCH_H
+#ifndef KDL_PYTHON_CSRC_TORCH_H
+#define KDL_PYTHON_CSRC_TORCH_H
 
 #include "arguments.h"
 #include "dlpack.h"

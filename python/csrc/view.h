@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Memory by the buffer protocol, and which of it is refused. */
-#ifndef KDL_PYTHON_VIEW_H
-#define KDL_PYTHON_VIEW_H
+#ifndef KDL_PYTHON_CSRC_VIEW_H
+#define KDL_PYTHON_CSRC_VIEW_H
 
 #include "kdl_python.h"
 

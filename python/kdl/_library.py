@@ -178,7 +178,7 @@ class Library:
                constants: Mapping[str, typing.Any] | None = None) -> _kdl.Kernel:
         """The kernel for a device, by default the best one of this machine. It is loaded at its first launch.
 
-        policy: 'best', 'first' or 'capability'; tag: a variant_tag to prefer; constants: values for specialisation constants,
+        policy: 'best', 'first' or 'capability'; tag: a variant_tag to prefer; constants: values for specialization constants,
         as a dict, for linking images in bitcode."""
         return self._handle.kernel(name, device, policy, tag, constants)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A bump allocator for memory that lives as long as a library: metadata strings, pair arrays,
  * labels. Blocks are freed together. */
-#ifndef KDL_BASE_ARENA_H
-#define KDL_BASE_ARENA_H
+#ifndef KDL_SUPPORT_BASE_ARENA_H
+#define KDL_SUPPORT_BASE_ARENA_H
 
 #include <kdl/kdl.h>
 

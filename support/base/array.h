@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Arrays that grow by doubling; binary search and sorting. */
-#ifndef KDL_BASE_ARRAY_H
-#define KDL_BASE_ARRAY_H
+#ifndef KDL_SUPPORT_BASE_ARRAY_H
+#define KDL_SUPPORT_BASE_ARRAY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* BLAKE2b (RFC 7693) with digests of 32 bytes and no key. It names cache entries and detects
  * damaged images. It is fast on 64-bit machines without special instructions. */
-#ifndef KDL_BASE_BLAKE2B_H
-#define KDL_BASE_BLAKE2B_H
+#ifndef KDL_SUPPORT_BASE_BLAKE2B_H
+#define KDL_SUPPORT_BASE_BLAKE2B_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Unaligned little-endian loads and stores, and range checks that do not overflow. Every format
  * that libkdl reads is little-endian; its fields may have any alignment. */
-#ifndef KDL_BASE_BYTES_H
-#define KDL_BASE_BYTES_H
+#ifndef KDL_SUPPORT_BASE_BYTES_H
+#define KDL_SUPPORT_BASE_BYTES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * they disable cancellation only around libkdl's own waiting, loading and logging, not around the
  * call of the driver.
  */
-#ifndef KDL_BASE_CANCEL_H
-#define KDL_BASE_CANCEL_H
+#ifndef KDL_SUPPORT_BASE_CANCEL_H
+#define KDL_SUPPORT_BASE_CANCEL_H
 
 #include <pthread.h>
 

@@ -3,8 +3,8 @@
  * Reads C++ names without a demangler: the identifiers of the scope and of the name. For
  * _ZN3gpu5saxpyIfEEvT_ that is gpu::saxpy<...>; parameters and template arguments are left out.
  */
-#ifndef KDL_BASE_CXX_NAME_H
-#define KDL_BASE_CXX_NAME_H
+#ifndef KDL_SUPPORT_BASE_CXX_NAME_H
+#define KDL_SUPPORT_BASE_CXX_NAME_H
 
 #include <kdl/kdl.h>
 

@@ -7,8 +7,8 @@
  *   the others       read a file in memory: sections, strings, symbols and notes. Every structure
  *                    is checked when it is read; damage in parts that are not read goes unnoticed
  */
-#ifndef KDL_BASE_ELF_FILE_H
-#define KDL_BASE_ELF_FILE_H
+#ifndef KDL_SUPPORT_BASE_ELF_FILE_H
+#define KDL_SUPPORT_BASE_ELF_FILE_H
 
 #include <kdl/kdl.h>
 

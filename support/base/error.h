@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The thread's last failure, as one line of text. */
-#ifndef KDL_BASE_ERROR_H
-#define KDL_BASE_ERROR_H
+#ifndef KDL_SUPPORT_BASE_ERROR_H
+#define KDL_SUPPORT_BASE_ERROR_H
 
 #include <kdl/kdl.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Hashes for tables in memory. Each process has another seed, so that no file can choose names that
  * collide. */
-#ifndef KDL_BASE_HASH_H
-#define KDL_BASE_HASH_H
+#ifndef KDL_SUPPORT_BASE_HASH_H
+#define KDL_SUPPORT_BASE_HASH_H
 
 #include <kdl/kdl.h>
 

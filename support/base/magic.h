@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The first bytes of the formats that are read and written: text as a string, others as the word
  * that kdl_load_u32 loads. kdl_file_sniff (lib/inspect/images.h) recognises files by them. */
-#ifndef KDL_BASE_MAGIC_H
-#define KDL_BASE_MAGIC_H
+#ifndef KDL_SUPPORT_BASE_MAGIC_H
+#define KDL_SUPPORT_BASE_MAGIC_H
 
 #include <stdint.h>
 

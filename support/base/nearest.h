@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* "Did you mean": the known name that is nearest to an unknown word. */
-#ifndef KDL_BASE_NEAREST_H
-#define KDL_BASE_NEAREST_H
+#ifndef KDL_SUPPORT_BASE_NEAREST_H
+#define KDL_SUPPORT_BASE_NEAREST_H
 
 #include <kdl/kdl.h>
 

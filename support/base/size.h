@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sizes as users write them. */
-#ifndef KDL_BASE_SIZE_H
-#define KDL_BASE_SIZE_H
+#ifndef KDL_SUPPORT_BASE_SIZE_H
+#define KDL_SUPPORT_BASE_SIZE_H
 
 #include <kdl/kdl.h>
 

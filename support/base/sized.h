@@ -9,8 +9,8 @@
  * A size that no version can have is refused: smaller than the first version, not a multiple of 8,
  * or very large, such as one that was never set.
  */
-#ifndef KDL_BASE_SIZED_H
-#define KDL_BASE_SIZED_H
+#ifndef KDL_SUPPORT_BASE_SIZED_H
+#define KDL_SUPPORT_BASE_SIZED_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A growing list of strings: the words of a command line, or an environment. */
-#ifndef KDL_BASE_STRING_LIST_H
-#define KDL_BASE_STRING_LIST_H
+#ifndef KDL_SUPPORT_BASE_STRING_LIST_H
+#define KDL_SUPPORT_BASE_STRING_LIST_H
 
 #include "support/base/arena.h"
 

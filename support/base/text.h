@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Readers over UTF-8 text with a length, and a writer into the caller's buffer. Nothing allocates;
  * nothing reads past the length. */
-#ifndef KDL_BASE_TEXT_H
-#define KDL_BASE_TEXT_H
+#ifndef KDL_SUPPORT_BASE_TEXT_H
+#define KDL_SUPPORT_BASE_TEXT_H
 
 #include <kdl/kdl.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A stream that writes to growing memory. Unlike glibc's open_memstream, it reports that memory ran
  * out: glibc's drops the text and reports success when it prints and when it closes. */
-#ifndef KDL_BASE_TEXT_STREAM_H
-#define KDL_BASE_TEXT_STREAM_H
+#ifndef KDL_SUPPORT_BASE_TEXT_STREAM_H
+#define KDL_SUPPORT_BASE_TEXT_STREAM_H
 
 #include <stddef.h>
 #include <stdio.h>

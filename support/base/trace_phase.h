@@ -4,8 +4,8 @@
  * path to a first launch has phases, never the launch of a bound kernel. Without a listener a phase
  * costs one load. Phases nest: time counts for the innermost one.
  */
-#ifndef KDL_BASE_TRACE_PHASE_H
-#define KDL_BASE_TRACE_PHASE_H
+#ifndef KDL_SUPPORT_BASE_TRACE_PHASE_H
+#define KDL_SUPPORT_BASE_TRACE_PHASE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

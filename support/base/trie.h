@@ -4,8 +4,8 @@
  * bits of the hash at a time choose one of four children. Nodes are never removed. They are fields
  * of the owner's structs, which provide their memory.
  */
-#ifndef KDL_BASE_TRIE_H
-#define KDL_BASE_TRIE_H
+#ifndef KDL_SUPPORT_BASE_TRIE_H
+#define KDL_SUPPORT_BASE_TRIE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a triple means, apart from the family of devices. */
-#ifndef KDL_BASE_TRIPLE_H
-#define KDL_BASE_TRIPLE_H
+#ifndef KDL_SUPPORT_BASE_TRIPLE_H
+#define KDL_SUPPORT_BASE_TRIPLE_H
 
 #include <kdl/kdl.h>
 

@@ -15,8 +15,8 @@
  * Each function fails with KDL_BAD_FILE and "NAME: line 3, column 7: found ..., expected ...".
  * After a failure the reader must not be used. Nesting is limited to KDL_JSON_DEPTH.
  */
-#ifndef KDL_BASE_JSON_READER_H
-#define KDL_BASE_JSON_READER_H
+#ifndef KDL_SUPPORT_JSON_READER_H
+#define KDL_SUPPORT_JSON_READER_H
 
 #include "support/base/error.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Text as a JSON string. Invalid UTF-8 becomes U+FFFD, and control characters (kdl_utf8_is_control)
  * are written as \uXXXX. */
-#ifndef KDL_BASE_JSON_WRITER_H
-#define KDL_BASE_JSON_WRITER_H
+#ifndef KDL_SUPPORT_JSON_WRITER_H
+#define KDL_SUPPORT_JSON_WRITER_H
 
 #include <kdl/kdl.h>
 

@@ -2,8 +2,8 @@
 /* A folder of the cache. It is created with mode 0700, and used only where it belongs to the user
  * and no other user may write to it. Every call opens it again, so that folders may appear and
  * vanish while the process runs. */
-#ifndef KDL_SYSTEM_CACHE_FOLDER_H
-#define KDL_SYSTEM_CACHE_FOLDER_H
+#ifndef KDL_SUPPORT_SYSTEM_CACHE_FOLDER_H
+#define KDL_SUPPORT_SYSTEM_CACHE_FOLDER_H
 
 #include "support/system/cache_settings.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The settings of the cache in the environment: KDL_CACHE, KDL_CACHE_DIR, KDL_CACHE_SIZE. */
-#ifndef KDL_SYSTEM_CACHE_SETTINGS_H
-#define KDL_SYSTEM_CACHE_SETTINGS_H
+#ifndef KDL_SUPPORT_SYSTEM_CACHE_SETTINGS_H
+#define KDL_SUPPORT_SYSTEM_CACHE_SETTINGS_H
 
 #include <kdl/kdl.h>
 

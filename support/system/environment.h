@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Values of variables, and the topics of KDL_DEBUG. */
-#ifndef KDL_SYSTEM_ENVIRONMENT_H
-#define KDL_SYSTEM_ENVIRONMENT_H
+#ifndef KDL_SUPPORT_SYSTEM_ENVIRONMENT_H
+#define KDL_SUPPORT_SYSTEM_ENVIRONMENT_H
 
 #include "support/system/variables.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Writing files without losing the user's data, and complete reads and writes. */
-#ifndef KDL_SYSTEM_FILE_H
-#define KDL_SYSTEM_FILE_H
+#ifndef KDL_SUPPORT_SYSTEM_FILE_H
+#define KDL_SUPPORT_SYSTEM_FILE_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* RLIMIT_FSIZE (ulimit -f): who writes beyond it gets SIGXFSZ, whose default is to kill. */
-#ifndef KDL_SYSTEM_FILE_LIMIT_H
-#define KDL_SYSTEM_FILE_LIMIT_H
+#ifndef KDL_SUPPORT_SYSTEM_FILE_LIMIT_H
+#define KDL_SUPPORT_SYSTEM_FILE_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

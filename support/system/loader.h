@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The dynamic loader: dlopen, loaded objects, and where kdl-ld is. */
-#ifndef KDL_SYSTEM_LOADER_H
-#define KDL_SYSTEM_LOADER_H
+#ifndef KDL_SUPPORT_SYSTEM_LOADER_H
+#define KDL_SUPPORT_SYSTEM_LOADER_H
 
 #include "support/system/lock.h"
 

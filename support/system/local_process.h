@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The index of this process among a job's processes on this machine. */
-#ifndef KDL_SYSTEM_LOCAL_PROCESS_H
-#define KDL_SYSTEM_LOCAL_PROCESS_H
+#ifndef KDL_SUPPORT_SYSTEM_LOCAL_PROCESS_H
+#define KDL_SUPPORT_SYSTEM_LOCAL_PROCESS_H
 
 #include <stdint.h>
 

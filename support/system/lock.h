@@ -8,8 +8,8 @@
  * does it without holding a lock, and others wait for the outcome. The child can see that such work
  * was abandoned.
  */
-#ifndef KDL_SYSTEM_LOCK_H
-#define KDL_SYSTEM_LOCK_H
+#ifndef KDL_SUPPORT_SYSTEM_LOCK_H
+#define KDL_SUPPORT_SYSTEM_LOCK_H
 
 #include <kdl/kdl.h>
 

@@ -4,8 +4,8 @@
  * off: a link in a sticky folder that every user may write to is followed only if it belongs to the
  * user or to the folder's owner.
  */
-#ifndef KDL_SYSTEM_PATH_RESOLVE_H
-#define KDL_SYSTEM_PATH_RESOLVE_H
+#ifndef KDL_SUPPORT_SYSTEM_PATH_RESOLVE_H
+#define KDL_SUPPORT_SYSTEM_PATH_RESOLVE_H
 
 #include <kdl/kdl.h>
 

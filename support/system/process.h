@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Starts another program and waits for its end. */
-#ifndef KDL_SYSTEM_PROCESS_H
-#define KDL_SYSTEM_PROCESS_H
+#ifndef KDL_SUPPORT_SYSTEM_PROCESS_H
+#define KDL_SUPPORT_SYSTEM_PROCESS_H
 
 #include <kdl/kdl.h>
 

@@ -4,8 +4,8 @@
  * own process group, so that it can be killed with everything it started. It gets the given open
  * files and no others; its standard error is captured.
  */
-#ifndef KDL_SYSTEM_SUBPROCESS_H
-#define KDL_SYSTEM_SUBPROCESS_H
+#ifndef KDL_SUPPORT_SYSTEM_SUBPROCESS_H
+#define KDL_SUPPORT_SYSTEM_SUBPROCESS_H
 
 #include <kdl/kdl.h>
 

@@ -9,8 +9,8 @@
  *
  * compiler/toolchain has the tools; llvm-spirv is here because libkdl itself searches it.
  */
-#ifndef KDL_SYSTEM_TOOL_SEARCH_H
-#define KDL_SYSTEM_TOOL_SEARCH_H
+#ifndef KDL_SUPPORT_SYSTEM_TOOL_SEARCH_H
+#define KDL_SUPPORT_SYSTEM_TOOL_SEARCH_H
 
 #include "support/system/variables.h"
 

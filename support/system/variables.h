@@ -2,8 +2,8 @@
 /* Environment variables, which code reads by a constant of environment.def: one without a row does
  * not compile. Needs libc alone: the MLIR runtime and ext/inject, which cannot call functions that
  * libkdl hides, compile variables.c too. */
-#ifndef KDL_SYSTEM_VARIABLES_H
-#define KDL_SYSTEM_VARIABLES_H
+#ifndef KDL_SUPPORT_SYSTEM_VARIABLES_H
+#define KDL_SUPPORT_SYSTEM_VARIABLES_H
 
 #include <stddef.h>
 

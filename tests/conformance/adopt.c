@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* adopt LIBRARY BACKEND: a program that has a context, a stream and memory of the driver's own lets
  * libkdl use them: cuda, hip or opencl. Returns 77 where this machine has no such device. */
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /* Sequences: the same numbers as launches one by one. */
 #include "check.h"
 
+#include <kdl/sequence.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

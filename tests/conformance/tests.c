@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "check.h"
 
+#include <kdl/extension.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,31 +165,6 @@ static const char *launch_on_the_default_queue(const suite *at) {
   return NULL;
 }
 
-static const char *launch_with_packed_arguments(const suite *at) {
-  kdl_kernel *kernel;
-  kdl_buffer x, y;
-  float host = 2;
-  struct {
-    float a;
-    uint64_t x, y;
-    uint32_t n;
-  } packed = {.a = 4, .n = 1};
-  kdl_extent one = kdl_extent1(1);
-  OK(kdl_sym(at->lib, at->device, "scale", NULL, &kernel));
-  OK(kdl_alloc(at->device, sizeof host, &x));
-  OK(kdl_alloc(at->device, sizeof host, &y));
-  OK(kdl_write(at->queue, &x, 0, &host, sizeof host));
-  packed.x = x.address;
-  packed.y = y.address;
-  OK(kdl_launch_items_packed(kernel, at->queue, &one, &packed, sizeof packed));
-  OK(kdl_read(at->queue, &host, &y, 0, sizeof host));
-  OK(kdl_sync(at->queue));
-  HOLDS(host == 8);
-  OK(kdl_free(&x));
-  OK(kdl_free(&y));
-  return NULL;
-}
-
 /* The word of a buffer is an address that can be reckoned with. */
 static const char *launch_into_the_middle(const suite *at) {
   kdl_kernel *kernel;
@@ -301,7 +278,6 @@ static const char *globals(const suite *at) {
 static const char *host_memory_is_copied(const suite *at) {
   enum { words = 4096 };
   kdl_buffer buffer;
-  kdl_device *device = NULL;
   void *data;
   OK(kdl_alloc_host(at->device, words * sizeof(uint32_t), &data));
   HOLDS((uintptr_t)data % 64 == 0);
@@ -309,8 +285,7 @@ static const char *host_memory_is_copied(const suite *at) {
   for (uint32_t i = 0; i < words; ++i)
     numbers[i] = i * 3;
   OK(kdl_alloc(at->device, words * sizeof *numbers, &buffer));
-  OK(kdl_buffer_device(&buffer, &device));
-  HOLDS(device == at->device);
+  HOLDS(buffer.device == at->device);
   OK(kdl_write(at->queue, &buffer, 0, numbers, buffer.size));
   OK(kdl_sync(at->queue));
   memset(numbers, 0, buffer.size);
@@ -492,7 +467,6 @@ const suite_test suite_tests[] = {
     TEST(launch_of_nothing),
     TEST(launch_in_three_directions),
     TEST(launch_on_the_default_queue),
-    TEST(launch_with_packed_arguments),
     TEST(launch_into_the_middle),
     TEST(launch_on_fresh_memory),
     TEST(wrong_arguments),

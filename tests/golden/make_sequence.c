@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* make_sequence SAXPY OUT: records every kind of step with the kernel of examples/saxpy, and saves
  * it without its images. tests/golden/sequence/steps.offload was made so. */
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 #include <stdio.h>
 #include <stdlib.h>

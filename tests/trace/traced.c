@@ -8,7 +8,7 @@
  * behind, and waits. MODE is how the process goes on from there.
  */
 #define KDL_CHECK_ARGUMENTS 0
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 #include <pthread.h>
 #include <stdbool.h>

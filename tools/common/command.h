@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A subcommand: a row of data, and one function. */
-#ifndef KDL_TOOL_COMMAND_H
-#define KDL_TOOL_COMMAND_H
+#ifndef KDL_TOOLS_COMMON_COMMAND_H
+#define KDL_TOOLS_COMMON_COMMAND_H
 
 #include "support/base/string_list.h"
 #include "tools/common/options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Demangles C++ names with libstdc++, which is opened at run time. */
-#ifndef KDL_TOOL_DEMANGLE_H
-#define KDL_TOOL_DEMANGLE_H
+#ifndef KDL_TOOLS_COMMON_DEMANGLE_H
+#define KDL_TOOLS_COMMON_DEMANGLE_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Extents on the command line: "1024", "32x8", "4x4x4". */
-#ifndef KDL_TOOL_EXTENT_H
-#define KDL_TOOL_EXTENT_H
+#ifndef KDL_TOOLS_COMMON_EXTENT_H
+#define KDL_TOOLS_COMMON_EXTENT_H
 
 #include <kdl/kdl.h>
 

@@ -8,8 +8,8 @@
  * the page reads as zeros, which readers handle like any other bytes, and the function that set the
  * guard discards the result.
  */
-#ifndef KDL_TOOL_GUARD_H
-#define KDL_TOOL_GUARD_H
+#ifndef KDL_TOOLS_COMMON_GUARD_H
+#define KDL_TOOLS_COMMON_GUARD_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files to read; `-` is standard input. Pipes are read into memory, regular files are mapped. */
-#ifndef KDL_TOOL_INPUT_H
-#define KDL_TOOL_INPUT_H
+#ifndef KDL_TOOLS_COMMON_INPUT_H
+#define KDL_TOOLS_COMMON_INPUT_H
 
 #include <kdl/kdl.h>
 

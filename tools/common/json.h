@@ -3,8 +3,8 @@
  * A streaming JSON writer, indented by two. The output is always valid UTF-8: text with a NUL or
  * invalid bytes is written as {"hex": "00ff"}, and such a key as "hex:00ff".
  */
-#ifndef KDL_TOOL_JSON_H
-#define KDL_TOOL_JSON_H
+#ifndef KDL_TOOLS_COMMON_JSON_H
+#define KDL_TOOLS_COMMON_JSON_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Helpers for reading Clang's output and sources: lines, marks, words, lists. */
-#ifndef KDL_TOOL_LINES_H
-#define KDL_TOOL_LINES_H
+#ifndef KDL_TOOLS_COMMON_LINES_H
+#define KDL_TOOLS_COMMON_LINES_H
 
 #include "support/base/text.h"
 #include "tools/common/memory.h"

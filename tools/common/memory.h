@@ -5,8 +5,8 @@
  * output file gets its name when it is complete (support/system/file.h). The run's temporary folder
  * is removed (tools/common/temp_folder.h).
  */
-#ifndef KDL_TOOL_CLI_MEMORY_H
-#define KDL_TOOL_CLI_MEMORY_H
+#ifndef KDL_TOOLS_COMMON_MEMORY_H
+#define KDL_TOOLS_COMMON_MEMORY_H
 
 #include "support/base/arena.h"
 #include "support/base/array.h"

@@ -2,8 +2,8 @@
 /* The command line of one subcommand: options anywhere, `--` ends them, `-` is an operand. As in
  * LLVM's tools, long options take one dash or two, and a value follows as `=VALUE` or as the next
  * word. */
-#ifndef KDL_TOOL_OPTIONS_H
-#define KDL_TOOL_OPTIONS_H
+#ifndef KDL_TOOLS_COMMON_OPTIONS_H
+#define KDL_TOOLS_COMMON_OPTIONS_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files to write; `-` is standard output. */
-#ifndef KDL_TOOL_OUTPUT_H
-#define KDL_TOOL_OUTPUT_H
+#ifndef KDL_TOOLS_COMMON_OUTPUT_H
+#define KDL_TOOLS_COMMON_OUTPUT_H
 
 #include "tools/common/options.h"
 

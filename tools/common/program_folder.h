@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files that are installed with the program, by their path relative to its folder. A build tree has
  * the same layout. */
-#ifndef KDL_TOOL_BESIDE_H
-#define KDL_TOOL_BESIDE_H
+#ifndef KDL_TOOLS_COMMON_PROGRAM_FOLDER_H
+#define KDL_TOOLS_COMMON_PROGRAM_FOLDER_H
 
 #include <limits.h>
 #include <stdbool.h>

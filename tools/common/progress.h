@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One line on a terminal that shows how far a command is. It appears where the command takes longer
  * than a second, is drawn ten times a second at most, twice at least, and is gone at the end. */
-#ifndef KDL_TOOL_PROGRESS_H
-#define KDL_TOOL_PROGRESS_H
+#ifndef KDL_TOOLS_COMMON_PROGRESS_H
+#define KDL_TOOLS_COMMON_PROGRESS_H
 
 /* From now on steps are shown, as "thinning  45% [===>    ] 12 of 30 libraries, 9 s", on a
  * descriptor that is a terminal; on any other nothing is. */

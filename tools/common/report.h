@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by `kdl` and the programs that it starts: start-up, messages on standard error, and exit
  * codes. */
-#ifndef KDL_TOOL_REPORT_H
-#define KDL_TOOL_REPORT_H
+#ifndef KDL_TOOLS_COMMON_REPORT_H
+#define KDL_TOOLS_COMMON_REPORT_H
 
 #include "tools/common/command.h"
 

@@ -3,8 +3,8 @@
  * line ends separate words, single and double quotes group them, and a backslash quotes the next
  * character, also within quotes. A file may name further files; @FILE stays as it is where there is
  * no such file. */
-#ifndef KDL_TOOL_RESPONSE_H
-#define KDL_TOOL_RESPONSE_H
+#ifndef KDL_TOOLS_COMMON_RESPONSE_FILE_H
+#define KDL_TOOLS_COMMON_RESPONSE_FILE_H
 
 #include "support/base/arena.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The arguments of `kdl run`: parsing, printing and comparing. */
-#ifndef KDL_TOOL_RUN_ARGS_H
-#define KDL_TOOL_RUN_ARGS_H
+#ifndef KDL_TOOLS_COMMON_RUN_ARGS_H
+#define KDL_TOOLS_COMMON_RUN_ARGS_H
 
 #include <kdl/kdl.h>
 

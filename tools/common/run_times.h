@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Times work on a queue, by the device's clock. */
-#ifndef KDL_TOOL_RUN_TIMES_H
-#define KDL_TOOL_RUN_TIMES_H
+#ifndef KDL_TOOLS_COMMON_RUN_TIMES_H
+#define KDL_TOOLS_COMMON_RUN_TIMES_H
 
 #include <kdl/kdl.h>
 

@@ -2,8 +2,8 @@
 /* A temporary folder for one run of the program, flat or in OCI's layout. It is removed at the end,
  * also when a signal ends the program (SIGINT, SIGTERM, SIGHUP, and SIGBUS by
  * tools/common/guard.c). */
-#ifndef KDL_TOOL_CLI_OWN_FOLDER_H
-#define KDL_TOOL_CLI_OWN_FOLDER_H
+#ifndef KDL_TOOLS_COMMON_TEMP_FOLDER_H
+#define KDL_TOOLS_COMMON_TEMP_FOLDER_H
 
 #include <stdbool.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Prints text from files, which may contain anything, so that it cannot control a terminal or break
  * JSON: as it is, and in tables. */
-#ifndef KDL_TOOL_TEXT_H
-#define KDL_TOOL_TEXT_H
+#ifndef KDL_TOOLS_COMMON_TEXT_H
+#define KDL_TOOLS_COMMON_TEXT_H
 
 #include <kdl/kdl.h>
 

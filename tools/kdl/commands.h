@@ -3,8 +3,8 @@
  * The description of the command line: one row of data per subcommand. `--help`, the man page, the
  * completions and the lists in docs/cli.md are generated from it (describe/).
  */
-#ifndef KDL_TOOL_COMMANDS_H
-#define KDL_TOOL_COMMANDS_H
+#ifndef KDL_TOOLS_KDL_COMMANDS_H
+#define KDL_TOOLS_KDL_COMMANDS_H
 
 #include "cc/command.h"
 #include "ext/adaptive/commands/commands.h"

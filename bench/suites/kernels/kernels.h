@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl bench kernels: the example kernels and those with barriers, as compiled by kdl cc, next to
  * the same kernels of other compilers and runtimes. */
-#ifndef KDL_BENCH_SUITES_KERNELS_H
-#define KDL_BENCH_SUITES_KERNELS_H
+#ifndef KDL_BENCH_SUITES_KERNELS_KERNELS_H
+#define KDL_BENCH_SUITES_KERNELS_KERNELS_H
 
 #include "measure/results.h"
 #include "suites/kernels/kernels_cases.h"

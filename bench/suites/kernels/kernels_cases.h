@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The example kernels and those with barriers, each with a problem and what C says of it. */
-#ifndef KDL_BENCH_SUITES_KERNELS_CASES_H
-#define KDL_BENCH_SUITES_KERNELS_CASES_H
+#ifndef KDL_BENCH_SUITES_KERNELS_KERNELS_CASES_H
+#define KDL_BENCH_SUITES_KERNELS_KERNELS_CASES_H
 
 #include <kdl/kdl.h>
 

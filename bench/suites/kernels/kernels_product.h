@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Products of matrices by libraries, in a process of `kdl bench kernels`. */
-#ifndef KDL_BENCH_SUITES_KERNELS_PRODUCT_H
-#define KDL_BENCH_SUITES_KERNELS_PRODUCT_H
+#ifndef KDL_BENCH_SUITES_KERNELS_KERNELS_PRODUCT_H
+#define KDL_BENCH_SUITES_KERNELS_KERNELS_PRODUCT_H
 
 #include "suites/kernels/kernels.h"
 

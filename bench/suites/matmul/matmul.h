@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl bench matmul: the multiplication of matrices that comes with libkdl, next to others. */
-#ifndef KDL_BENCH_SUITES_MATMUL_H
-#define KDL_BENCH_SUITES_MATMUL_H
+#ifndef KDL_BENCH_SUITES_MATMUL_MATMUL_H
+#define KDL_BENCH_SUITES_MATMUL_MATMUL_H
 
 #include "measure/results.h"
 #include "peers/gemm.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a core could do at most: its multiply-and-add instruction for a type, back to back on
  * registers. No memory, no loop over anything, nothing to wait for. */
-#ifndef KDL_BENCH_SUITES_MATMUL_PEAK_H
-#define KDL_BENCH_SUITES_MATMUL_PEAK_H
+#ifndef KDL_BENCH_SUITES_MATMUL_MATMUL_PEAK_H
+#define KDL_BENCH_SUITES_MATMUL_MATMUL_PEAK_H
 
 #include <kdl/kdl.h>
 #include <kdl/matmul.h>

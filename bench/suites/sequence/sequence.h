@@ -6,6 +6,8 @@
 #include "suites/cases.h"
 #include "suites/suite.h"
 
+#include <kdl/sequence.h>
+
 /* As many launches of a kernel that takes one pointer, each with a slot of its own. */
 typedef struct sequence_subject {
   kdl_device *device;

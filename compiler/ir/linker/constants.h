@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Specialisation constants, bound at link time: variables kdl_const_NAME, see <kdl/ukernel.h>. */
+/* Specialization constants, bound at link time: variables kdl_const_NAME, see <kdl/ukernel.h>. */
 #ifndef KDL_COMPILER_IR_LINKER_CONSTANTS_H
 #define KDL_COMPILER_IR_LINKER_CONSTANTS_H
 

@@ -356,7 +356,7 @@ static kdl_status refuse_variables(const ir_linker *linker) {
     bool is_fixed = LLVMIsGlobalConstant(v) && !LLVMIsExternallyInitialized(v);
     if (!is_group && !is_fixed && !LLVMIsThreadLocal(v) && LLVMGetFirstUse(v))
       return kdl_fail(KDL_UNSUPPORTED,
-                      "%s: the variable '%.128s' would have a copy in the specialised image",
+                      "%s: the variable '%.128s' would have a copy in the specialized image",
                       linker->request->caller, ir_value_name(v).data);
   }
   return KDL_OK;

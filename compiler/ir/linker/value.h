@@ -18,7 +18,7 @@ kdl_string ir_value_name(LLVMValueRef value);
 /* Whether other modules can see its definition. */
 bool ir_value_is_exported(LLVMValueRef value);
 
-/* Whether it is a specialisation constant, bound at link time (constants.h). */
+/* Whether it is a specialization constant, bound at link time (constants.h). */
 #define IR_CONSTANT_PREFIX "kdl_const_"
 bool ir_constant_is(LLVMValueRef variable);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl tune, and the measured times in kdl explain and kdl cache. */
-#ifndef KDL_ADAPTIVE_COMMANDS_H
-#define KDL_ADAPTIVE_COMMANDS_H
+#ifndef KDL_EXT_ADAPTIVE_COMMANDS_COMMANDS_H
+#define KDL_EXT_ADAPTIVE_COMMANDS_COMMANDS_H
 
 #include "tools/common/command.h"
 #include "tools/common/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The shapes of `kdl tune`: numbers for names, and the options that use the names. */
-#ifndef KDL_ADAPTIVE_TUNE_SHAPE_H
-#define KDL_ADAPTIVE_TUNE_SHAPE_H
+#ifndef KDL_EXT_ADAPTIVE_COMMANDS_TUNE_SHAPE_H
+#define KDL_EXT_ADAPTIVE_COMMANDS_TUNE_SHAPE_H
 
 #include <kdl/kdl.h>
 

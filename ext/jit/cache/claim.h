@@ -6,8 +6,8 @@
  * A claim is a lock on a file, which the kernel releases when its holder dies. Locks are used only
  * on local file systems: over a network they may be ignored, or hang.
  */
-#ifndef KDL_CACHE_CLAIM_H
-#define KDL_CACHE_CLAIM_H
+#ifndef KDL_EXT_JIT_CACHE_CLAIM_H
+#define KDL_EXT_JIT_CACHE_CLAIM_H
 
 #include "ext/jit/cache/files.h"
 #include "support/system/cache_settings.h"

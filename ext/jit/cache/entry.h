@@ -13,8 +13,8 @@
  * the file. Notes are lines of the same form that are not part of the key. The digest covers every
  * byte and is checked before anything else is used, so that any damage is detected.
  */
-#ifndef KDL_CACHE_ENTRY_H
-#define KDL_CACHE_ENTRY_H
+#ifndef KDL_EXT_JIT_CACHE_ENTRY_H
+#define KDL_EXT_JIT_CACHE_ENTRY_H
 
 #include "support/base/blake2b.h"
 

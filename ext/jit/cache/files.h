@@ -9,8 +9,8 @@
  *
  * Files with other names are not touched.
  */
-#ifndef KDL_CACHE_FILES_H
-#define KDL_CACHE_FILES_H
+#ifndef KDL_EXT_JIT_CACHE_FILES_H
+#define KDL_EXT_JIT_CACHE_FILES_H
 
 #include "support/base/blake2b.h"
 

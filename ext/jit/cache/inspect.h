@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Inspects and clears a folder of the cache, for `kdl cache`. */
-#ifndef KDL_CACHE_INSPECT_H
-#define KDL_CACHE_INSPECT_H
+#ifndef KDL_EXT_JIT_CACHE_INSPECT_H
+#define KDL_EXT_JIT_CACHE_INSPECT_H
 
 #include "ext/jit/cache/store.h"
 

@@ -8,8 +8,8 @@
  * holder for dead and removes the file: clocks of different machines are never compared. Two
  * processes that both believe to hold a lease make the same entry twice.
  */
-#ifndef KDL_CACHE_LEASE_H
-#define KDL_CACHE_LEASE_H
+#ifndef KDL_EXT_JIT_CACHE_LEASE_H
+#define KDL_EXT_JIT_CACHE_LEASE_H
 
 #include "ext/jit/cache/files.h"
 

@@ -10,8 +10,8 @@
  * complete one yet. Both are only a miss: a damaged entry there is not removed until it is too old
  * to be in transit.
  */
-#ifndef KDL_CACHE_STORE_H
-#define KDL_CACHE_STORE_H
+#ifndef KDL_EXT_JIT_CACHE_STORE_H
+#define KDL_EXT_JIT_CACHE_STORE_H
 
 #include "ext/jit/cache/entry.h"
 #include "ext/jit/cache/files.h"

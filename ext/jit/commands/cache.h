@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The subcommands of `kdl cache` that do more than list entries. */
-#ifndef KDL_TOOL_CACHE_H
-#define KDL_TOOL_CACHE_H
+#ifndef KDL_EXT_JIT_COMMANDS_CACHE_H
+#define KDL_EXT_JIT_COMMANDS_CACHE_H
 
 #include "support/system/cache_settings.h"
 #include "tools/common/options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl link and kdl cache, and their part of kdl doctor. */
-#ifndef KDL_JIT_COMMANDS_H
-#define KDL_JIT_COMMANDS_H
+#ifndef KDL_EXT_JIT_COMMANDS_COMMANDS_H
+#define KDL_EXT_JIT_COMMANDS_COMMANDS_H
 
 #include "tools/common/command.h"
 

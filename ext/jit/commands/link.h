@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Ahead-of-time linking of bitcode: kdl-ld is called once per image and device. docs/linking.md
  * describes it and its report. */
-#ifndef KDL_TOOL_LINK_H
-#define KDL_TOOL_LINK_H
+#ifndef KDL_EXT_JIT_COMMANDS_LINK_H
+#define KDL_EXT_JIT_COMMANDS_LINK_H
 
 #include "ext/jit/link_report.h"
 #include "ext/jit/ukernels.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The backends that libkdl is built with: kdl_built_in_NAME for every row of
  * lib/device/backends.def, in the folder of that name. */
-#ifndef KDL_BACKENDS_COMMON_BUILT_IN_H
-#define KDL_BACKENDS_COMMON_BUILT_IN_H
+#ifndef KDL_LIB_BACKENDS_COMMON_BUILT_IN_H
+#define KDL_LIB_BACKENDS_COMMON_BUILT_IN_H
 
 #include "lib/backends/common/driver.h"
 #include "support/system/variables.h"

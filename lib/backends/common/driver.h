@@ -14,8 +14,8 @@
  * looked up when a device is first used, so that a driver that is too old to launch still lists its
  * devices.
  */
-#ifndef KDL_BACKENDS_COMMON_DRIVER_H
-#define KDL_BACKENDS_COMMON_DRIVER_H
+#ifndef KDL_LIB_BACKENDS_COMMON_DRIVER_H
+#define KDL_LIB_BACKENDS_COMMON_DRIVER_H
 
 #include "lib/device/spec.h"
 #include "support/system/lock.h"

@@ -2,8 +2,8 @@
 /* Error messages of vendors' drivers, in one form for all:
  *
  *     cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory */
-#ifndef KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
-#define KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
+#ifndef KDL_LIB_BACKENDS_COMMON_DRIVER_ERRORS_H
+#define KDL_LIB_BACKENDS_COMMON_DRIVER_ERRORS_H
 
 #include "lib/backends/common/services.h"
 #include "support/base/error.h"

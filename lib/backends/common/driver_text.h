@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Helpers for texts and patterns of drivers. */
-#ifndef KDL_BACKENDS_COMMON_TEXT_H
-#define KDL_BACKENDS_COMMON_TEXT_H
+#ifndef KDL_LIB_BACKENDS_COMMON_DRIVER_TEXT_H
+#define KDL_LIB_BACKENDS_COMMON_DRIVER_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

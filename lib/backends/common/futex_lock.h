@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A lock of one word for launches: a few instructions without contention, where a pthread mutex
  * would cost more than the rest of a launch. */
-#ifndef KDL_BACKENDS_COMMON_BRIEF_LOCK_H
-#define KDL_BACKENDS_COMMON_BRIEF_LOCK_H
+#ifndef KDL_LIB_BACKENDS_COMMON_FUTEX_LOCK_H
+#define KDL_LIB_BACKENDS_COMMON_FUTEX_LOCK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The fast path of launches on CUDA and HIP, whose launch functions have the same signature.
  * Inline, so that each backend's entry is one call of its driver. */
-#ifndef KDL_BACKENDS_COMMON_LAUNCH_H
-#define KDL_BACKENDS_COMMON_LAUNCH_H
+#ifndef KDL_LIB_BACKENDS_COMMON_LAUNCH_H
+#define KDL_LIB_BACKENDS_COMMON_LAUNCH_H
 
 #include <kdl/backend.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The open devices of a backend. libkdl opens a device again if it could not create a queue on
  * it. */
-#ifndef KDL_BACKENDS_COMMON_OPEN_DEVICES_H
-#define KDL_BACKENDS_COMMON_OPEN_DEVICES_H
+#ifndef KDL_LIB_BACKENDS_COMMON_OPEN_DEVICES_H
+#define KDL_LIB_BACKENDS_COMMON_OPEN_DEVICES_H
 
 #include "lib/backends/common/driver_errors.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Runs a sequence by single launches, where the backend's own form cannot be used. */
-#ifndef KDL_BACKENDS_COMMON_REPLAY_H
-#define KDL_BACKENDS_COMMON_REPLAY_H
+#ifndef KDL_LIB_BACKENDS_COMMON_REPLAY_H
+#define KDL_LIB_BACKENDS_COMMON_REPLAY_H
 
 #include <kdl/backend.h>
 

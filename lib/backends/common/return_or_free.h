@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#ifndef KDL_BACKENDS_COMMON_HAND_OVER_H
-#define KDL_BACKENDS_COMMON_HAND_OVER_H
+#ifndef KDL_LIB_BACKENDS_COMMON_RETURN_OR_FREE_H
+#define KDL_LIB_BACKENDS_COMMON_RETURN_OR_FREE_H
 
 #include <kdl/kdl.h>
 

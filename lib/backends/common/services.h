@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The services that libkdl offers to built-in backends and plug-ins. */
-#ifndef KDL_BACKENDS_COMMON_SERVICES_H
-#define KDL_BACKENDS_COMMON_SERVICES_H
+#ifndef KDL_LIB_BACKENDS_COMMON_SERVICES_H
+#define KDL_LIB_BACKENDS_COMMON_SERVICES_H
 
 #include <kdl/backend.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Prepares a driver for launching. */
-#ifndef KDL_BACKENDS_COMMON_LOAD_H
-#define KDL_BACKENDS_COMMON_LOAD_H
+#ifndef KDL_LIB_BACKENDS_COMMON_START_DRIVER_H
+#define KDL_LIB_BACKENDS_COMMON_START_DRIVER_H
 
 #include "lib/backends/common/driver.h"
 #include "lib/backends/common/driver_errors.h"

@@ -2,8 +2,8 @@
 /* Types and constants of the CUDA driver API, as in cuda.h, which is not needed to build. Handles
  * (CUcontext, CUstream, CUlibrary, CUkernel, ...) are void pointers, a CUdevice is an int, a
  * CUdeviceptr a uint64_t. */
-#ifndef KDL_BACKENDS_CUDA_ABI_H
-#define KDL_BACKENDS_CUDA_ABI_H
+#ifndef KDL_LIB_BACKENDS_CUDA_ABI_H
+#define KDL_LIB_BACKENDS_CUDA_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* libcuda's entry points, and its error messages. */
-#ifndef KDL_BACKENDS_CUDA_DRIVER_H
-#define KDL_BACKENDS_CUDA_DRIVER_H
+#ifndef KDL_LIB_BACKENDS_CUDA_DRIVER_H
+#define KDL_LIB_BACKENDS_CUDA_DRIVER_H
 
 #include "lib/backends/common/driver.h"
 #include "lib/backends/common/driver_errors.h"

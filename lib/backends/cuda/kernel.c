@@ -127,7 +127,6 @@ static kdl_status cuda_prepare_kernel(kdl_cuda_kernel *kernel, kdl_cuda_module *
   out_kernel->context = kernel;
   out_kernel->params = kernel->params.list;
   out_kernel->param_count = kernel->params.count;
-  out_kernel->packed_size = kdl_params_packed_size(&kernel->params);
   out_kernel->launched = &module->launched;
   return KDL_OK;
 }

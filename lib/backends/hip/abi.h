@@ -2,8 +2,8 @@
 /* Types and constants of the HIP runtime, as in hip_runtime_api.h, which is not needed to build.
  * Handles (hipStream_t, hipModule_t, ...) and hipDeviceptr_t are void pointers, a hipDevice_t is an
  * int. The numbers are the same from ROCm 5 to 7. */
-#ifndef KDL_BACKENDS_HIP_ABI_H
-#define KDL_BACKENDS_HIP_ABI_H
+#ifndef KDL_LIB_BACKENDS_HIP_ABI_H
+#define KDL_LIB_BACKENDS_HIP_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

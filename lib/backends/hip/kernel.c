@@ -108,7 +108,6 @@ kdl_status kdl_hip_kernel_find(void *device, void *module_handle, const kdl_kern
   out_kernel->context = kernel;
   out_kernel->params = kernel->params.list;
   out_kernel->param_count = kernel->params.count;
-  out_kernel->packed_size = kdl_params_packed_size(&kernel->params);
   kernel->next = atomic_load(&module->kernels);
   while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
     ;

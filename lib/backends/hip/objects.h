@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The backend's devices, queues, modules and kernels. Events are the runtime's hipEvent_t, and
  * memory its addresses. */
-#ifndef KDL_BACKENDS_HIP_OBJECTS_H
-#define KDL_BACKENDS_HIP_OBJECTS_H
+#ifndef KDL_LIB_BACKENDS_HIP_OBJECTS_H
+#define KDL_LIB_BACKENDS_HIP_OBJECTS_H
 
 #include "lib/backends/common/arguments/params.h"
 #include "lib/backends/common/launch.h"

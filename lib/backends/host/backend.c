@@ -203,7 +203,7 @@ static kdl_status host_read_descriptor(const kdl_host_image *image, const char *
   return KDL_OK;
 }
 
-static kdl_status host_lay_out_params(kdl_host_loaded_kernel *kernel, uint32_t *out_size) {
+static kdl_status host_lay_out_params(kdl_host_loaded_kernel *kernel) {
   uint64_t at = 0;
   for (uint32_t i = 0; i < kernel->declared.param_count; ++i) {
     const kdl_host_param *param = &kernel->declared.params[i];
@@ -216,7 +216,6 @@ static kdl_status host_lay_out_params(kdl_host_loaded_kernel *kernel, uint32_t *
     if (at > UINT32_MAX)
       return FAIL(KDL_BAD_FILE, "parameter %u: found more than 4 GiB of arguments", i);
   }
-  *out_size = (uint32_t)at;
   return KDL_OK;
 }
 
@@ -230,11 +229,10 @@ static kdl_status host_kernel_find(void *device, void *handle, const kdl_kernel_
       calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
   if (!kernel)
     return kdl_in_process_no_memory();
-  uint32_t packed_size = 0;
   if (!declared.block[0]) /* an image that works with any, as one that was translated */
     memcpy(declared.block, request->block, sizeof declared.block);
   kernel->declared = declared;
-  kdl_status status = host_lay_out_params(kernel, &packed_size);
+  kdl_status status = host_lay_out_params(kernel);
   if (status != KDL_OK) {
     free(kernel);
     return status;
@@ -250,7 +248,6 @@ static kdl_status host_kernel_find(void *device, void *handle, const kdl_kernel_
   memcpy(out_kernel->tile, declared.tile, sizeof out_kernel->tile);
   out_kernel->params = kernel->params;
   out_kernel->param_count = declared.param_count;
-  out_kernel->packed_size = packed_size;
   return KDL_OK;
 }
 

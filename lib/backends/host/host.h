@@ -7,8 +7,8 @@
  * loads images, symbol_table.c finds their symbols, run.c runs groups on threads (threads.h),
  * backend.c is the table.
  */
-#ifndef KDL_BACKENDS_HOST_HOST_H
-#define KDL_BACKENDS_HOST_HOST_H
+#ifndef KDL_LIB_BACKENDS_HOST_HOST_H
+#define KDL_LIB_BACKENDS_HOST_HOST_H
 
 #include "lib/backends/common/services.h"
 #include "lib/inspect/host_objects.h"

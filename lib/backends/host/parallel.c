@@ -3,6 +3,7 @@
 #include "lib/backends/host/host.h"
 #include "support/base/cancel.h"
 
+#include <kdl/extension.h>
 #include <kdl/launch.h>
 
 typedef struct {

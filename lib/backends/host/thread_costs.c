@@ -2,6 +2,7 @@
 /* What sharing a launch costs, as it was measured in recent launches. */
 #include "lib/backends/host/threads.h"
 
+#include <kdl/extension.h>
 #include <kdl/launch.h>
 
 #include <stdatomic.h>

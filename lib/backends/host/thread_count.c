@@ -8,6 +8,7 @@
 #include "support/base/cancel.h"
 #include "support/system/variables.h"
 
+#include <kdl/extension.h>
 #include <kdl/launch.h>
 
 #include <errno.h>

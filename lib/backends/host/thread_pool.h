@@ -3,8 +3,8 @@
  * The state of the pool, and how its threads wait: for thread_pool.c, which runs launches on it,
  * and thread_claims.c, which decides on which of its threads.
  */
-#ifndef KDL_BACKENDS_HOST_THREAD_POOL_H
-#define KDL_BACKENDS_HOST_THREAD_POOL_H
+#ifndef KDL_LIB_BACKENDS_HOST_THREAD_POOL_H
+#define KDL_LIB_BACKENDS_HOST_THREAD_POOL_H
 
 #include "lib/backends/host/threads.h"
 

@@ -4,8 +4,8 @@
  * them. thread_count.c, thread_places.c, thread_plan.c, thread_costs.c, thread_pool.c and
  * thread_claims.c; run.c uses them for launches.
  */
-#ifndef KDL_BACKENDS_HOST_THREADS_H
-#define KDL_BACKENDS_HOST_THREADS_H
+#ifndef KDL_LIB_BACKENDS_HOST_THREADS_H
+#define KDL_LIB_BACKENDS_HOST_THREADS_H
 
 #include "lib/backends/host/host.h"
 

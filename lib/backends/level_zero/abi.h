@@ -2,8 +2,8 @@
 /* Types and constants of Level Zero, as in ze_api.h, which is not needed to build. Handles are void
  * pointers; a ze_group_count_t, three words, is a const uint32_t pointer. Structures begin with
  * their type, which determines what the driver writes, and a chain of extensions. */
-#ifndef KDL_BACKENDS_LEVEL_ZERO_ABI_H
-#define KDL_BACKENDS_LEVEL_ZERO_ABI_H
+#ifndef KDL_LIB_BACKENDS_LEVEL_ZERO_ABI_H
+#define KDL_LIB_BACKENDS_LEVEL_ZERO_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -172,7 +172,6 @@ kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kerne
   out_kernel->context = kernel;
   out_kernel->params = list->params.list;
   out_kernel->param_count = list->count;
-  out_kernel->packed_size = kdl_params_packed_size(&list->params);
   kernel->next = atomic_load(&module->kernels);
   while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
     ;

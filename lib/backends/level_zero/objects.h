@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The backend's devices, queues, kernels and events. Memory is the driver's addresses. */
-#ifndef KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
-#define KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
+#ifndef KDL_LIB_BACKENDS_LEVEL_ZERO_OBJECTS_H
+#define KDL_LIB_BACKENDS_LEVEL_ZERO_OBJECTS_H
 
 #include "lib/backends/common/arguments/argument_cache.h"
 #include "lib/backends/common/futex_lock.h"

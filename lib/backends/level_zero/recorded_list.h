@@ -6,8 +6,8 @@
  * With mutable lists, arguments and grids of its launches can be updated; other changes need a new
  * recording.
  */
-#ifndef KDL_BACKENDS_LEVEL_ZERO_RECORDED_H
-#define KDL_BACKENDS_LEVEL_ZERO_RECORDED_H
+#ifndef KDL_LIB_BACKENDS_LEVEL_ZERO_RECORDED_LIST_H
+#define KDL_LIB_BACKENDS_LEVEL_ZERO_RECORDED_LIST_H
 
 #include "lib/backends/level_zero/objects.h"
 

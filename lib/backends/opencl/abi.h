@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The constants and types of OpenCL that are used, from cl.h and cl_ext.h. */
-#ifndef KDL_BACKENDS_OPENCL_ABI_H
-#define KDL_BACKENDS_OPENCL_ABI_H
+#ifndef KDL_LIB_BACKENDS_OPENCL_ABI_H
+#define KDL_LIB_BACKENDS_OPENCL_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Support of a device for command buffers; the version decides the functions' parameters. */
-#ifndef KDL_BACKENDS_OPENCL_COMMANDS_H
-#define KDL_BACKENDS_OPENCL_COMMANDS_H
+#ifndef KDL_LIB_BACKENDS_OPENCL_COMMANDS_H
+#define KDL_LIB_BACKENDS_OPENCL_COMMANDS_H
 
 #include "lib/backends/opencl/objects.h"
 

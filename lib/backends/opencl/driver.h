@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The OpenCL loader's entry points, and error messages. */
-#ifndef KDL_BACKENDS_OPENCL_DRIVER_H
-#define KDL_BACKENDS_OPENCL_DRIVER_H
+#ifndef KDL_LIB_BACKENDS_OPENCL_DRIVER_H
+#define KDL_LIB_BACKENDS_OPENCL_DRIVER_H
 
 #include "lib/backends/common/driver.h"
 #include "lib/backends/common/driver_errors.h"

@@ -176,7 +176,6 @@ static void opencl_fill_kernel(const kdl_opencl_kernel *kernel, const kdl_kernel
   out_kernel->context = kernel->first;
   out_kernel->params = list->params.list;
   out_kernel->param_count = list->count;
-  out_kernel->packed_size = kdl_params_packed_size(&list->params);
 }
 
 kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The backend's devices, memory, queues, events, programs and kernels. */
-#ifndef KDL_BACKENDS_OPENCL_OBJECTS_H
-#define KDL_BACKENDS_OPENCL_OBJECTS_H
+#ifndef KDL_LIB_BACKENDS_OPENCL_OBJECTS_H
+#define KDL_LIB_BACKENDS_OPENCL_OBJECTS_H
 
 #include "lib/backends/common/arguments/argument_cache.h"
 #include "lib/backends/opencl/driver.h"

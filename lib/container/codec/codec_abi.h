@@ -4,8 +4,8 @@
  * time, and their headers are not needed to build, so that every build reads the same files.
  * tests/unit/container/test_codec_abi.c compares this with the headers.
  */
-#ifndef KDL_CONTAINER_CODEC_CODEC_ABI_H
-#define KDL_CONTAINER_CODEC_CODEC_ABI_H
+#ifndef KDL_LIB_CONTAINER_CODEC_CODEC_ABI_H
+#define KDL_LIB_CONTAINER_CODEC_CODEC_ABI_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The section table of a host ELF file, read through a region; shared by its readers. */
-#ifndef KDL_CONTAINER_FORMATS_ELF_SECTIONS_H
-#define KDL_CONTAINER_FORMATS_ELF_SECTIONS_H
+#ifndef KDL_LIB_CONTAINER_FORMATS_ELF_SECTIONS_H
+#define KDL_LIB_CONTAINER_FORMATS_ELF_SECTIONS_H
 
 #include "lib/container/container.h"
 #include "support/base/elf_file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Scans a section of any name for device code. */
-#ifndef KDL_CONTAINER_FORMATS_SCAN_H
-#define KDL_CONTAINER_FORMATS_SCAN_H
+#ifndef KDL_LIB_CONTAINER_FORMATS_SCAN_H
+#define KDL_LIB_CONTAINER_FORMATS_SCAN_H
 
 #include "lib/container/container.h"
 

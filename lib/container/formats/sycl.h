@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The device images that the section .tgtimg of a linked SYCL program describes. */
-#ifndef KDL_CONTAINER_FORMATS_SYCL_H
-#define KDL_CONTAINER_FORMATS_SYCL_H
+#ifndef KDL_LIB_CONTAINER_FORMATS_SYCL_H
+#define KDL_LIB_CONTAINER_FORMATS_SYCL_H
 
 #include "lib/container/formats/elf_sections.h"
 

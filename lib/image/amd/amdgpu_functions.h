@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The code of the functions of an AMD code object, by name. */
-#ifndef KDL_IMAGE_AMD_AMDGPU_FUNCTIONS_H
-#define KDL_IMAGE_AMD_AMDGPU_FUNCTIONS_H
+#ifndef KDL_LIB_IMAGE_AMD_AMDGPU_FUNCTIONS_H
+#define KDL_LIB_IMAGE_AMD_AMDGPU_FUNCTIONS_H
 
 #include "lib/image/name_table.h"
 #include "support/base/elf_file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The metadata of an AMD code object, kernel by kernel. */
-#ifndef KDL_IMAGE_AMD_AMDGPU_METADATA_H
-#define KDL_IMAGE_AMD_AMDGPU_METADATA_H
+#ifndef KDL_LIB_IMAGE_AMD_AMDGPU_METADATA_H
+#define KDL_LIB_IMAGE_AMD_AMDGPU_METADATA_H
 
 #include "lib/inspect/formats.h"
 #include "lib/inspect/images.h"

@@ -16,8 +16,8 @@
  * its key, lists of numbers in brackets. It refuses other YAML in values that it needs, and skips
  * it elsewhere.
  */
-#ifndef KDL_IMAGE_INTEL_ZE_INFO_H
-#define KDL_IMAGE_INTEL_ZE_INFO_H
+#ifndef KDL_LIB_IMAGE_INTEL_ZE_INFO_H
+#define KDL_LIB_IMAGE_INTEL_ZE_INFO_H
 
 #include "lib/inspect/kernels.h"
 

@@ -3,8 +3,8 @@
  * Kernels by metadata. Up to LLVM 20, and in NVIDIA's own NVVM IR, a kernel for NVPTX is an
  * ordinary function that a node of !nvvm.annotations names: !{ptr @saxpy, !"kernel", i32 1}.
  */
-#ifndef KDL_IMAGE_LLVM_LLVM_ANNOTATIONS_H
-#define KDL_IMAGE_LLVM_LLVM_ANNOTATIONS_H
+#ifndef KDL_LIB_IMAGE_LLVM_LLVM_ANNOTATIONS_H
+#define KDL_LIB_IMAGE_LLVM_LLVM_ANNOTATIONS_H
 
 #include "lib/inspect/formats.h"
 

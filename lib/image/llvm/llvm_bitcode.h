@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The modules of a bitcode file, one by one, each with the string table its names are in. */
-#ifndef KDL_IMAGE_LLVM_LLVM_BITCODE_H
-#define KDL_IMAGE_LLVM_LLVM_BITCODE_H
+#ifndef KDL_LIB_IMAGE_LLVM_LLVM_BITCODE_H
+#define KDL_LIB_IMAGE_LLVM_LLVM_BITCODE_H
 
 #include "lib/inspect/formats.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The attributes of a cubin's sections .nv.compat and .nv.info (EICOMPAT_ATTR_*, EIATTR_*). */
-#ifndef KDL_IMAGE_NVIDIA_CUBIN_ATTRIBUTES_H
-#define KDL_IMAGE_NVIDIA_CUBIN_ATTRIBUTES_H
+#ifndef KDL_LIB_IMAGE_NVIDIA_CUBIN_ATTRIBUTES_H
+#define KDL_LIB_IMAGE_NVIDIA_CUBIN_ATTRIBUTES_H
 
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"

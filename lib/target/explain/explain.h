@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reasons as text, with the values of the case, and how to fix them. */
-#ifndef KDL_TARGET_EXPLAIN_EXPLAIN_H
-#define KDL_TARGET_EXPLAIN_EXPLAIN_H
+#ifndef KDL_LIB_TARGET_EXPLAIN_EXPLAIN_H
+#define KDL_LIB_TARGET_EXPLAIN_EXPLAIN_H
 
 #include "lib/target/target.h"
 

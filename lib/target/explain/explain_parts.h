@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by the texts of reasons and of fixes. */
-#ifndef KDL_TARGET_EXPLAIN_EXPLAIN_PARTS_H
-#define KDL_TARGET_EXPLAIN_EXPLAIN_PARTS_H
+#ifndef KDL_LIB_TARGET_EXPLAIN_EXPLAIN_PARTS_H
+#define KDL_LIB_TARGET_EXPLAIN_EXPLAIN_PARTS_H
 
 #include "lib/target/explain/explain.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by the CPU families: an image requires a set of features, and runs where all exist. */
-#ifndef KDL_TARGET_FAMILIES_CPU_H
-#define KDL_TARGET_FAMILIES_CPU_H
+#ifndef KDL_LIB_TARGET_FAMILIES_CPU_H
+#define KDL_LIB_TARGET_FAMILIES_CPU_H
 
 #include "lib/target/target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Features, for the library only: implications, meanings, and detection on CPUs. */
-#ifndef KDL_TARGET_FEATURES_FEATURE_H
-#define KDL_TARGET_FEATURES_FEATURE_H
+#ifndef KDL_LIB_TARGET_FEATURES_FEATURE_H
+#define KDL_LIB_TARGET_FEATURES_FEATURE_H
 
 #include "lib/inspect/targets.h"
 

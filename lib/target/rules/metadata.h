@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The keys of one image (lib/inspect/metadata.h), read for its target. */
-#ifndef KDL_TARGET_RULES_METADATA_H
-#define KDL_TARGET_RULES_METADATA_H
+#ifndef KDL_LIB_TARGET_RULES_METADATA_H
+#define KDL_LIB_TARGET_RULES_METADATA_H
 
 #include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/metadata.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The producer: fills the stages of Q, K and V by bulk copies of tensors. */
-#ifndef KDL_GPU_ATTENTION_COPY_H
-#define KDL_GPU_ATTENTION_COPY_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_ATTENTION_COPY_H
+#define KDL_MATMUL_UKERNELS_GPU_ATTENTION_COPY_H
 
 #include "schedule.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which queries a group has, in which order, and which keys they need. */
-#ifndef KDL_GPU_ATTENTION_SCHEDULE_H
-#define KDL_GPU_ATTENTION_SCHEDULE_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_ATTENTION_SCHEDULE_H
+#define KDL_MATMUL_UKERNELS_GPU_ATTENTION_SCHEDULE_H
 
 #include <kdl/gpu_mma_async.h>
 #include <kdl/kernel.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The softmax of rows whose scores come block by block. A lane has values of two rows, and shares
  * each with three other lanes. */
-#ifndef KDL_GPU_ATTENTION_SOFTMAX_H
-#define KDL_GPU_ATTENTION_SOFTMAX_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_ATTENTION_SOFTMAX_H
+#define KDL_MATMUL_UKERNELS_GPU_ATTENTION_SOFTMAX_H
 
 #include "schedule.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The result of a tile: divided by the sums of exponentials, and stored by bulk copies. */
-#ifndef KDL_GPU_ATTENTION_STORE_H
-#define KDL_GPU_ATTENTION_STORE_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_ATTENTION_STORE_H
+#define KDL_MATMUL_UKERNELS_GPU_ATTENTION_STORE_H
 
 #include "softmax.h"
 

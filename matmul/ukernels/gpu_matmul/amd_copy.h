@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Operands on their way into a stage: loaded into registers while the stage before is multiplied,
  * and stored into group memory afterwards. */
-#ifndef KDL_GPU_MATMUL_AMD_COPY_H
-#define KDL_GPU_MATMUL_AMD_COPY_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_MATMUL_AMD_COPY_H
+#define KDL_MATMUL_UKERNELS_GPU_MATMUL_AMD_COPY_H
 
 #include "schedule.h"
 

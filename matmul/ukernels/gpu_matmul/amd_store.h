@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The sums of a tile: parts of K added up, the epilogue, and the store to the result. */
-#ifndef KDL_GPU_MATMUL_AMD_STORE_H
-#define KDL_GPU_MATMUL_AMD_STORE_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_MATMUL_AMD_STORE_H
+#define KDL_MATMUL_UKERNELS_GPU_MATMUL_AMD_STORE_H
 
 #include "schedule.h"
 

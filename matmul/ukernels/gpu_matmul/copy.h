@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The producers: fill the stages of the ring, by bulk copies, by asynchronous copies of 16 bytes,
  * or by loads and stores. */
-#ifndef KDL_GPU_MATMUL_COPY_H
-#define KDL_GPU_MATMUL_COPY_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_MATMUL_COPY_H
+#define KDL_MATMUL_UKERNELS_GPU_MATMUL_COPY_H
 
 #include "schedule.h"
 

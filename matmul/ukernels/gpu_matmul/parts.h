@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Tiles whose K is divided among groups: their sums are added up, always in the same order. */
-#ifndef KDL_GPU_MATMUL_PARTS_H
-#define KDL_GPU_MATMUL_PARTS_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_MATMUL_PARTS_H
+#define KDL_MATMUL_UKERNELS_GPU_MATMUL_PARTS_H
 
 #include "schedule.h"
 

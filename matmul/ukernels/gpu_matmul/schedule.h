@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which parts of the result a group computes, in which order. */
-#ifndef KDL_GPU_MATMUL_SCHEDULE_H
-#define KDL_GPU_MATMUL_SCHEDULE_H
+#ifndef KDL_MATMUL_UKERNELS_GPU_MATMUL_SCHEDULE_H
+#define KDL_MATMUL_UKERNELS_GPU_MATMUL_SCHEDULE_H
 
 #include <kdl/gpu_mma.h>
 #include <kdl/kernel.h>

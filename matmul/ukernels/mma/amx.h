@@ -10,8 +10,8 @@
  * The file that includes this has defined multiply(sum, lhs, rhs), of tiles named by constants;
  * form.unsigned_lhs tells it what bytes are.
  */
-#ifndef KDL_UKERNELS_MMA_AMX_H
-#define KDL_UKERNELS_MMA_AMX_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_AMX_H
+#define KDL_MATMUL_UKERNELS_MMA_AMX_H
 
 #include <kdl/mma.h>
 

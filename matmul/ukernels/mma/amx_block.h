@@ -3,8 +3,8 @@
  * A block with AMX: tiles of 32 rows and two vectors, stored to C as they are. Only columns that
  * fill a part of a vector go by way of memory.
  */
-#ifndef KDL_UKERNELS_MMA_AMX_BLOCK_H
-#define KDL_UKERNELS_MMA_AMX_BLOCK_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_AMX_BLOCK_H
+#define KDL_MATMUL_UKERNELS_MMA_AMX_BLOCK_H
 
 #include "amx.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A block by its definition, for whatever has no registers that are tiles. */
-#ifndef KDL_UKERNELS_MMA_BLOCK_H
-#define KDL_UKERNELS_MMA_BLOCK_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_BLOCK_H
+#define KDL_MATMUL_UKERNELS_MMA_BLOCK_H
 
 #include <kdl/mma.h>
 

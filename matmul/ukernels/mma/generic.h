@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sums for any CPU, of loop.h: vectors of 16 lanes, which the compiler divides among the registers
  * there are. */
-#ifndef KDL_UKERNELS_MMA_GENERIC_H
-#define KDL_UKERNELS_MMA_GENERIC_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_GENERIC_H
+#define KDL_MATMUL_UKERNELS_MMA_GENERIC_H
 
 #include "loop.h"
 

@@ -9,8 +9,8 @@
  *
  * and gives the name of the function and its element types.
  */
-#ifndef KDL_UKERNELS_MMA_LOOP_H
-#define KDL_UKERNELS_MMA_LOOP_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_LOOP_H
+#define KDL_MATMUL_UKERNELS_MMA_LOOP_H
 
 #include <kdl/mma.h>
 

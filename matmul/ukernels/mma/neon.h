@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What microkernels for f32 and f16 share on NEON: parts of what loop.h wants to be defined. Words
  * are one f32, and a fragment has four registers. */
-#ifndef KDL_UKERNELS_MMA_NEON_H
-#define KDL_UKERNELS_MMA_NEON_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_NEON_H
+#define KDL_MATMUL_UKERNELS_MMA_NEON_H
 
 #include "loop.h"
 

@@ -22,8 +22,8 @@
  * odd, as of operands that others tiled and of what is left of K, the words of two steps are joined
  * first.
  */
-#ifndef KDL_UKERNELS_MMA_PAIRS_H
-#define KDL_UKERNELS_MMA_PAIRS_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_PAIRS_H
+#define KDL_MATMUL_UKERNELS_MMA_PAIRS_H
 
 #include <arm_neon.h>
 

@@ -10,8 +10,8 @@
  * may move it there. TRN does not, as it exchanges neighbours; ZIP does, whose result depends on
  * the length of the register.
  */
-#ifndef KDL_UKERNELS_MMA_SVE_H
-#define KDL_UKERNELS_MMA_SVE_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_SVE_H
+#define KDL_MATMUL_UKERNELS_MMA_SVE_H
 
 #define KDL_MMA_UNROLLED _Pragma("clang loop unroll(full)")
 #include "loop.h"

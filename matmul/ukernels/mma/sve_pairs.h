@@ -2,8 +2,8 @@
 /* BFMMLA and USMMLA of SVE, for vectors of at least 256 or 512 `bits`: what pairs.h wants to be
  * defined. In 256 bits there are two times two rows and two columns, of which the rows are the
  * same. */
-#ifndef KDL_UKERNELS_MMA_SVE_PAIRS_H
-#define KDL_UKERNELS_MMA_SVE_PAIRS_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_SVE_PAIRS_H
+#define KDL_MATMUL_UKERNELS_MMA_SVE_PAIRS_H
 
 #include "pairs.h"
 #include "sve.h"

@@ -3,8 +3,8 @@
  * What microkernels for f32, f16 and bf16 share on x86, with registers of 256 or 512 `bits`: parts
  * of what loop.h wants to be defined.
  */
-#ifndef KDL_UKERNELS_MMA_X86_H
-#define KDL_UKERNELS_MMA_X86_H
+#ifndef KDL_MATMUL_UKERNELS_MMA_X86_H
+#define KDL_MATMUL_UKERNELS_MMA_X86_H
 
 #include "loop.h"
 

@@ -2,8 +2,8 @@
 // Compiles a gpu.module to a shared object that follows <kdl/host_abi.h>, in three steps: kernels
 // become functions for one work-item (HostKernels.cpp), a pipeline lowers these to the LLVM
 // dialect, and in LLVM IR each gets a function for a group around it (HostGroups.cpp).
-#ifndef KDL_MLIR_HOST_KERNELS_H
-#define KDL_MLIR_HOST_KERNELS_H
+#ifndef KDL_MLIR_LIB_HOST_HOSTKERNELS_H
+#define KDL_MLIR_LIB_HOST_HOSTKERNELS_H
 
 #include "Dialect.h"
 #include "mlir/IR/BuiltinOps.h"

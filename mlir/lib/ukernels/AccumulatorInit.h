@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_UKERNEL_ACCUMULATOR_INIT_H
-#define KDL_MLIR_UKERNEL_ACCUMULATOR_INIT_H
+#ifndef KDL_MLIR_LIB_UKERNELS_ACCUMULATORINIT_H
+#define KDL_MLIR_LIB_UKERNELS_ACCUMULATORINIT_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions in linalg: what their bodies multiply, and mmt4d with operands that the named
 // operation does not support.
-#ifndef KDL_MLIR_UKERNEL_CONTRACTION_H
-#define KDL_MLIR_UKERNEL_CONTRACTION_H
+#ifndef KDL_MLIR_LIB_UKERNELS_CONTRACTION_H
+#define KDL_MLIR_LIB_UKERNELS_CONTRACTION_H
 
 #include "Dialect.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What decisions about tiles and loops assume of a CPU.
-#ifndef KDL_MLIR_CPU_COSTS_H
-#define KDL_MLIR_CPU_COSTS_H
+#ifndef KDL_MLIR_LIB_UKERNELS_CPUCOSTS_H
+#define KDL_MLIR_LIB_UKERNELS_CPUCOSTS_H
 
 #include "mlir/IR/Operation.h"
 

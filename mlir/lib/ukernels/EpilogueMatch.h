@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What follows a product of matrices and can be part of its launch on a GPU.
-#ifndef KDL_MLIR_EPILOGUE_MATCH_H
-#define KDL_MLIR_EPILOGUE_MATCH_H
+#ifndef KDL_MLIR_LIB_UKERNELS_EPILOGUEMATCH_H
+#define KDL_MLIR_LIB_UKERNELS_EPILOGUEMATCH_H
 
 #include "ukernels/UnpackedContraction.h"
 

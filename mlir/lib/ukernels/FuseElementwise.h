@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_UKERNEL_FUSE_ELEMENTWISE_H
-#define KDL_MLIR_UKERNEL_FUSE_ELEMENTWISE_H
+#ifndef KDL_MLIR_LIB_UKERNELS_FUSEELEMENTWISE_H
+#define KDL_MLIR_LIB_UKERNELS_FUSEELEMENTWISE_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of matrices on GPUs: launches of the matmul library's kernels, whose microkernels are
 // linked when they are loaded.
-#ifndef KDL_MLIR_GPU_CONTRACTIONS_H
-#define KDL_MLIR_GPU_CONTRACTIONS_H
+#ifndef KDL_MLIR_LIB_UKERNELS_GPUCONTRACTIONS_H
+#define KDL_MLIR_LIB_UKERNELS_GPUCONTRACTIONS_H
 
 #include "ukernels/UkernelSelection.h"
 

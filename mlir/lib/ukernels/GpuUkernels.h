@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Microkernels for GPUs: functions of a gpu.module with one object or bitcode per target.
-#ifndef KDL_MLIR_GPU_UKERNELS_H
-#define KDL_MLIR_GPU_UKERNELS_H
+#ifndef KDL_MLIR_LIB_UKERNELS_GPUUKERNELS_H
+#define KDL_MLIR_LIB_UKERNELS_GPUUKERNELS_H
 
 #include "Dialect.h"
 

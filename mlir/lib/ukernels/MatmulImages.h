@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels of the matmul library, which call microkernels.
-#ifndef KDL_MLIR_MATMUL_IMAGES_H
-#define KDL_MLIR_MATMUL_IMAGES_H
+#ifndef KDL_MLIR_LIB_UKERNELS_MATMULIMAGES_H
+#define KDL_MLIR_LIB_UKERNELS_MATMULIMAGES_H
 
 #include "mlir/Support/LLVM.h"
 

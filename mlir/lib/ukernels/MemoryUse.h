@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which memory an operation on memrefs reads and writes, and whether two may alias.
-#ifndef KDL_MLIR_UKERNEL_MEMORY_USE_H
-#define KDL_MLIR_UKERNEL_MEMORY_USE_H
+#ifndef KDL_MLIR_LIB_UKERNELS_MEMORYUSE_H
+#define KDL_MLIR_LIB_UKERNELS_MEMORYUSE_H
 
 #include "mlir/IR/Value.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Packs constant operands at compile time.
-#ifndef KDL_MLIR_UKERNEL_PACKED_CONSTANTS_H
-#define KDL_MLIR_UKERNEL_PACKED_CONSTANTS_H
+#ifndef KDL_MLIR_LIB_UKERNELS_PACKEDCONSTANTS_H
+#define KDL_MLIR_LIB_UKERNELS_PACKEDCONSTANTS_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 

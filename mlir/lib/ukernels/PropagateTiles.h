@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_UKERNEL_PROPAGATE_TILES_H
-#define KDL_MLIR_UKERNEL_PROPAGATE_TILES_H
+#ifndef KDL_MLIR_LIB_UKERNELS_PROPAGATETILES_H
+#define KDL_MLIR_LIB_UKERNELS_PROPAGATETILES_H
 
 #include "ukernels/Contraction.h"
 

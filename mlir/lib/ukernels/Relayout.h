@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_UKERNEL_RELAYOUT_H
-#define KDL_MLIR_UKERNEL_RELAYOUT_H
+#ifndef KDL_MLIR_LIB_UKERNELS_RELAYOUT_H
+#define KDL_MLIR_LIB_UKERNELS_RELAYOUT_H
 
 namespace mlir {
 class DialectRegistry;

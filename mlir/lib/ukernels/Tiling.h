@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A product of matrices on tensors, as pack, mmt4d and unpack in the layout of a microkernel.
-#ifndef KDL_MLIR_UKERNEL_TILING_H
-#define KDL_MLIR_UKERNEL_TILING_H
+#ifndef KDL_MLIR_LIB_UKERNELS_TILING_H
+#define KDL_MLIR_LIB_UKERNELS_TILING_H
 
 #include "ukernels/Contraction.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Files of microkernels, and the names in them.
-#ifndef KDL_MLIR_UKERNEL_LIBRARY_H
-#define KDL_MLIR_UKERNEL_LIBRARY_H
+#ifndef KDL_MLIR_LIB_UKERNELS_UKERNELLIBRARY_H
+#define KDL_MLIR_LIB_UKERNELS_UKERNELLIBRARY_H
 
 #include "Dialect.h"
 

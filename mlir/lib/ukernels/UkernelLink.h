@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef KDL_MLIR_UKERNEL_LINK_H
-#define KDL_MLIR_UKERNEL_LINK_H
+#ifndef KDL_MLIR_LIB_UKERNELS_UKERNELLINK_H
+#define KDL_MLIR_LIB_UKERNELS_UKERNELLINK_H
 
 #include "Attributes.h"
 

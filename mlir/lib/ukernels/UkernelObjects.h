@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The object files that define functions of a module: `#kdl.object` in the list `kdl.objects`.
-#ifndef KDL_MLIR_UKERNEL_OBJECTS_H
-#define KDL_MLIR_UKERNEL_OBJECTS_H
+#ifndef KDL_MLIR_LIB_UKERNELS_UKERNELOBJECTS_H
+#define KDL_MLIR_LIB_UKERNELS_UKERNELOBJECTS_H
 
 #include "Attributes.h"
 #include "Dialect.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which microkernel a contraction calls, and the tiles that it takes.
-#ifndef KDL_MLIR_UKERNEL_SELECTION_H
-#define KDL_MLIR_UKERNEL_SELECTION_H
+#ifndef KDL_MLIR_LIB_UKERNELS_UKERNELSELECTION_H
+#define KDL_MLIR_LIB_UKERNELS_UKERNELSELECTION_H
 
 #include "Dialect.h"
 

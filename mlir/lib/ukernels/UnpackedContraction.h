@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Contractions on unpacked operands that the matmul library has functions for: its blocks, its
 // packing, and no packing for few rows.
-#ifndef KDL_MLIR_UNPACKED_CONTRACTION_H
-#define KDL_MLIR_UNPACKED_CONTRACTION_H
+#ifndef KDL_MLIR_LIB_UKERNELS_UNPACKEDCONTRACTION_H
+#define KDL_MLIR_LIB_UKERNELS_UNPACKEDCONTRACTION_H
 
 #include "ukernels/Contraction.h"
 #include "ukernels/UkernelSelection.h"

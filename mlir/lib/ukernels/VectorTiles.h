@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of types without a microkernel: the loop over K in MLIR's vectors, for the same tiles.
-#ifndef KDL_MLIR_UKERNEL_VECTOR_TILES_H
-#define KDL_MLIR_UKERNEL_VECTOR_TILES_H
+#ifndef KDL_MLIR_LIB_UKERNELS_VECTORTILES_H
+#define KDL_MLIR_LIB_UKERNELS_VECTORTILES_H
 
 #include "ukernels/Contraction.h"
 #include "ukernels/UkernelSelection.h"

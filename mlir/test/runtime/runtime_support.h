@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by tests of libkdl_mlir_runtime. A process uses one device, so each group of tests runs in
  * its own process: with the host, with fake GPUs, and without a suitable device. */
-#ifndef KDL_MLIR_TEST_RUNTIME_SUPPORT_H
-#define KDL_MLIR_TEST_RUNTIME_SUPPORT_H
+#ifndef KDL_MLIR_TEST_RUNTIME_RUNTIME_SUPPORT_H
+#define KDL_MLIR_TEST_RUNTIME_RUNTIME_SUPPORT_H
 
 #include "fake_log.h"
 #include "launch_support.h"

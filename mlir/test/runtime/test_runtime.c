@@ -3,6 +3,8 @@
  * binds slots, launches, and one device is selected for all. */
 #include "runtime_support.h"
 
+#include <kdl/extension.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 

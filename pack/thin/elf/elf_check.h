@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parts of elf_plan_check, and memory as the output's segments map it. */
-#ifndef KDL_TOOL_THIN_ELF_CHECK_H
-#define KDL_TOOL_THIN_ELF_CHECK_H
+#ifndef KDL_PACK_THIN_ELF_ELF_CHECK_H
+#define KDL_PACK_THIN_ELF_ELF_CHECK_H
 
 #include "pack/thin/elf/elf_plan.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds addresses that code and data refer to without a relocation. */
-#ifndef KDL_TOOL_THIN_ELF_CODE_H
-#define KDL_TOOL_THIN_ELF_CODE_H
+#ifndef KDL_PACK_THIN_ELF_ELF_CODE_H
+#define KDL_PACK_THIN_ELF_ELF_CODE_H
 
 #include "pack/thin/elf/elf_image.h"
 

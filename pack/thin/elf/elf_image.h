@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A linked ELF file as a loader sees it: segments, the dynamic section and what it points to, and
  * the sections that tools read. */
-#ifndef KDL_TOOL_THIN_ELF_IMAGE_H
-#define KDL_TOOL_THIN_ELF_IMAGE_H
+#ifndef KDL_PACK_THIN_ELF_ELF_IMAGE_H
+#define KDL_PACK_THIN_ELF_ELF_IMAGE_H
 
 #include "support/base/elf_file.h"
 

@@ -16,8 +16,8 @@
  * directly (notes, hash tables: found only through the program headers and the dynamic section)
  * moves into the free space.
  */
-#ifndef KDL_TOOL_THIN_ELF_PLAN_H
-#define KDL_TOOL_THIN_ELF_PLAN_H
+#ifndef KDL_PACK_THIN_ELF_ELF_PLAN_H
+#define KDL_PACK_THIN_ELF_ELF_PLAN_H
 
 #include "pack/thin/elf/elf_code.h"
 #include "pack/thin/elf/elf_image.h"

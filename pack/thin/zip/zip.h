@@ -4,8 +4,8 @@
  * stored. The order, times, attributes and methods of members do not change, and a wheel's RECORD
  * gets the new digests and sizes.
  */
-#ifndef KDL_TOOL_THIN_ZIP_H
-#define KDL_TOOL_THIN_ZIP_H
+#ifndef KDL_PACK_THIN_ZIP_ZIP_H
+#define KDL_PACK_THIN_ZIP_ZIP_H
 
 #include "pack/thin/file_kinds.h"
 #include "pack/zip/directory.h"

@@ -3,6 +3,7 @@
  * completes, and the pool continues. test_null.c covers every function. */
 #include "launch_support.h"
 
+#include <kdl/extension.h>
 #include <kdl/launch.h>
 
 #include <sched.h>

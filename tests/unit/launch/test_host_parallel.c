@@ -2,6 +2,7 @@
 /* kdl_host_parallel: each iteration runs once, in any thread; and what it refuses. */
 #include "launch_support.h"
 
+#include <kdl/extension.h>
 #include <kdl/launch.h>
 
 #include <pthread.h>

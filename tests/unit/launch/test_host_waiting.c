@@ -3,6 +3,7 @@
  * a forked process. Their number is fixed once per process: each case is one. */
 #include "support.h"
 
+#include <kdl/extension.h>
 #include <kdl/launch.h>
 
 #include <pthread.h>

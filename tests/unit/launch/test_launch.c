@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The inputs of a launch: arguments, packed arguments, shapes, group memory, variables. */
+/* The inputs of a launch: arguments, shapes, group memory, variables. */
 #include "launch_support.h"
 #include "support/system/environment.h"
 
@@ -43,7 +43,7 @@ static void every_size_of_argument_arrives(void **state) {
   assert_ok(kdl_free(&out));
 }
 
-static void packed_arguments_lie_as_in_a_struct(void **state) {
+static void parameters_lie_as_in_a_struct(void **state) {
   (void)state;
   kdl_kernel *mixed = kernel_named(made.lib, "mixed");
   double out[5] = {0};
@@ -58,15 +58,9 @@ static void packed_arguments_lie_as_in_a_struct(void **state) {
   assert_int_equal(info.param_count, 5);
   assert_int_equal(info.params[3].offset, (char *)&args.d - (char *)&args);
   assert_int_equal(info.params[3].size, 24);
-  kdl_extent one = kdl_extent1(1);
-  assert_ok(kdl_launch_items_packed(mixed, NULL, &one, &args, sizeof args));
+  assert_ok(kdl_launch_items(mixed, NULL, kdl_extent1(1),
+                             KDL_ARGS(&args.a, &args.b, &args.c, &args.d, &args.out)));
   assert_true(out[0] == 7 && out[1] == 0.5 && out[2] == 9 && out[3] == 3 && out[4] == 1);
-  args.a = 8;
-  kdl_launch_desc desc = kdl_grid(1, 1, 1);
-  assert_ok(kdl_launch_packed(mixed, NULL, &desc, &args, sizeof args));
-  assert_true(out[0] == 8);
-  assert_fails(kdl_launch_packed(mixed, NULL, &desc, &args, sizeof args - 1), KDL_BAD_CALL,
-               "mixed: found 55 bytes of arguments, expected 56");
 }
 
 static void wrong_arguments_are_told_before_the_launch(void **state) {
@@ -359,7 +353,7 @@ static void options_of_an_older_program_are_understood(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_size_of_argument_arrives),
-      cmocka_unit_test(packed_arguments_lie_as_in_a_struct),
+      cmocka_unit_test(parameters_lie_as_in_a_struct),
       cmocka_unit_test(wrong_arguments_are_told_before_the_launch),
       cmocka_unit_test(environment_turns_checks_on),
       cmocka_unit_test(a_buffer_for_a_number_of_the_signature_is_refused),

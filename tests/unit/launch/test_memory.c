@@ -5,22 +5,6 @@
 
 #include <sys/mman.h>
 
-static void a_buffer_knows_its_device(void **state) {
-  (void)state;
-  kdl_buffer buffer;
-  kdl_device *device = NULL;
-  assert_ok(kdl_alloc(the_host(), 64, &buffer));
-  assert_ok(kdl_buffer_device(&buffer, &device));
-  assert_ptr_equal(device, the_host());
-  kdl_buffer adopted = kdl_buffer_adopt(the_host(), buffer.address + 16, 16);
-  device = NULL;
-  assert_ok(kdl_buffer_device(&adopted, &device));
-  assert_ptr_equal(device, the_host());
-  assert_ok(kdl_free(&buffer));
-  assert_fails(kdl_buffer_device(&buffer, &device), KDL_BAD_CALL,
-               "kdl_buffer_device: found a buffer of no device, expected one that kdl_alloc gave");
-}
-
 static void the_machine_has_memory(void **state) {
   (void)state;
   uint64_t available = 0, total = 0;
@@ -106,7 +90,6 @@ static void events_are_done(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_buffer_knows_its_device),
       cmocka_unit_test(the_machine_has_memory),
       cmocka_unit_test(host_memory_is_aligned_and_given_back),
       cmocka_unit_test(memory_is_first_touched_by_its_user),

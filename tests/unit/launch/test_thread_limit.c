@@ -5,6 +5,8 @@
  * process: each case has one. */
 #include "launch_support.h"
 
+#include <kdl/extension.h>
+
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>

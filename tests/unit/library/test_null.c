@@ -4,7 +4,9 @@
  * thread. */
 #include "launch_support.h"
 
+#include <kdl/extension.h>
 #include <kdl/resources.h>
+#include <kdl/sequence.h>
 
 enum { most_pointers = 6, count = 4 };
 
@@ -19,7 +21,6 @@ static void *out, *const native = NULL;
 static char name[] = "mark", path[] = KDL_TEST_IMAGES "/mark1.so", host[] = "host", key[] = "arch";
 static char variable[] = "tally", backend[] = "opencl", saved[] = "test_null.offload";
 static uint32_t numbers[count], item_count = count;
-static uint64_t packed[2];
 static kdl_buffer memory, other;
 static kdl_open_opts open_opts = {.size = sizeof open_opts};
 static kdl_select_opts select_opts = {.size = sizeof select_opts};
@@ -239,10 +240,6 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
     &args)                                                                                         \
   X(kdl_launch_items_call, kdl_launch_items_call(a[0], a[1], a[2], a[3]), "nonn", kernel, queue,   \
     &items, &args)                                                                                 \
-  X(kdl_launch_packed, kdl_launch_packed(a[0], a[1], a[2], a[3], sizeof packed), "nonn", kernel,   \
-    queue, &desc, packed)                                                                          \
-  X(kdl_launch_items_packed, kdl_launch_items_packed(a[0], a[1], a[2], a[3], sizeof packed),       \
-    "nonn", kernel, queue, &items, packed)                                                         \
   X(kdl_queue_create, drop_queue(kdl_queue_create(a[0], a[1], a[2]), a[2]), "non", device,         \
     &queue_opts, &out)                                                                             \
   X(kdl_queue_adopt, drop_queue(kdl_queue_adopt(a[0], a[1], a[2]), a[2]), "non", device, native,   \
@@ -252,7 +249,6 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sync, kdl_sync(a[0]), "n", queue)                                                          \
   X(kdl_alloc, drop_memory(kdl_alloc(a[0], 16, a[1]), a[1]), "nn", device, &other)                 \
   X(kdl_free, kdl_free(a[0]), "o", &other)                                                         \
-  X(kdl_buffer_device, kdl_buffer_device(a[0], a[1]), "nn", &memory, &out)                         \
   X(kdl_memory_info, kdl_memory_info(a[0], a[1], a[2]), "noo", device, &byte_count, &byte_count)   \
   X(kdl_alloc_host, drop_host(kdl_alloc_host(a[0], 16, a[1]), a[1]), "nn", device, &out)           \
   X(kdl_free_host, kdl_free_host(a[0], a[1]), "no", device, native)                                \
@@ -372,8 +368,6 @@ static int prepare(void **state) {
   operands[0] = kdl_operand_buffer(memory);
   operands[1] = KDL_VALUE(&item_count);
   slot_binding = kdl_bind_buffer(slot, memory);
-  packed[0] = memory.address;
-  packed[1] = count;
   return 0;
 }
 

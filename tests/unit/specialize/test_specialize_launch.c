@@ -21,7 +21,7 @@ static void values_that_repeat_get_an_image(void **state) {
   assert_non_null(strstr(last_run, " --kernel=mark --fold=1=0x0000000a --fold=block=256x1x1\n"));
   free_mixed(&made); /* the thread has ended */
   assert_said("mark: n=10 block=256x1x1 in 5 launches: an image for it is made in the background");
-  assert_said("mark: specialised for n=10 block=256x1x1 in ");
+  assert_said("mark: specialized for n=10 block=256x1x1 in ");
   stop_listening();
 }
 
@@ -120,7 +120,7 @@ static void expect_general(const char *reason) {
     assert_int_equal(run_mark(mark, 10), general);
   assert_int_equal(count_ready(mark), 0);
   free_mixed(&made);
-  assert_said("mark: not specialised for n=10 block=256x1x1: ");
+  assert_said("mark: not specialized for n=10 block=256x1x1: ");
   assert_said(reason);
   stop_listening();
 }

@@ -5,6 +5,8 @@
 
 #include "support.h"
 
+#include <kdl/sequence.h>
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>

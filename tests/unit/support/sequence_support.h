@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 #include <pthread.h>
 

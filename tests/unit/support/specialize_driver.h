@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Bitcode that is specialised on a fake driver: its image is linked by the fake kdl-ld, and loaded
+/* Bitcode that is specialized on a fake driver: its image is linked by the fake kdl-ld, and loaded
  * by the background thread. The file that includes this has included driver_launch.h, and defines
  *
  *     SPECIALIZE_BITCODE    a golden file

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A library with bitcode that is specialised for `n`; the fake kdl-ld gives mark3 for it in
+/* A library with bitcode that is specialized for `n`; the fake kdl-ld gives mark3 for it in
  * general, and mark1 with values. */
 #ifndef KDL_TESTS_UNIT_SPECIALIZE_SUPPORT_H
 #define KDL_TESTS_UNIT_SPECIALIZE_SUPPORT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Splits data into blocks for MD5 and SHA-256, and pads the last: a bit, zeros and the size. */
-#ifndef KDL_TOOL_BLOCKS_H
-#define KDL_TOOL_BLOCKS_H
+#ifndef KDL_TOOLS_COMMON_DIGESTS_BLOCKS_H
+#define KDL_TOOLS_COMMON_DIGESTS_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

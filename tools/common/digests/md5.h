@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* MD5 (RFC 1321), which is in the header of Clang's compressed bundles. */
-#ifndef KDL_TOOL_MD5_H
-#define KDL_TOOL_MD5_H
+#ifndef KDL_TOOLS_COMMON_DIGESTS_MD5_H
+#define KDL_TOOLS_COMMON_DIGESTS_MD5_H
 
 #include <stddef.h>
 #include <stdint.h>

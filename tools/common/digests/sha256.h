@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* SHA-256 (FIPS 180-4), as in the RECORD of wheels. */
-#ifndef KDL_TOOL_SHA256_H
-#define KDL_TOOL_SHA256_H
+#ifndef KDL_TOOLS_COMMON_DIGESTS_SHA256_H
+#define KDL_TOOLS_COMMON_DIGESTS_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices and policies on the command line: --device, --for, --policy, --variant-tag, and the
  * environment variables that replace them. */
-#ifndef KDL_TOOL_CHOOSE_FOR_H
-#define KDL_TOOL_CHOOSE_FOR_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_DEVICE_OPTIONS_H
+#define KDL_TOOLS_COMMON_IMAGES_DEVICE_OPTIONS_H
 
 #include "lib/inspect/ranking.h"
 #include "support/base/arena.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* --for=DEVICE,...: the images that devices would select, and their fallbacks. */
-#ifndef KDL_TOOL_KEEP_FOR_H
-#define KDL_TOOL_KEEP_FOR_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_KEEP_FOR_DEVICES_H
+#define KDL_TOOLS_COMMON_IMAGES_KEEP_FOR_DEVICES_H
 
 #include "tools/common/input.h"
 #include "tools/common/options.h"

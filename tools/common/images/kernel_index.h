@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The images of a library, looked up by the kernels that they hold. */
-#ifndef KDL_TOOL_HOLDINGS_H
-#define KDL_TOOL_HOLDINGS_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_KERNEL_INDEX_H
+#define KDL_TOOLS_COMMON_IMAGES_KERNEL_INDEX_H
 
 #include <kdl/kdl.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A file with names of kernels, one per line, as `kdl trace --launched` writes it: LIST of
  * `--only=LIST`. Empty lines and lines that begin with '#' do not count. */
-#ifndef KDL_TOOL_KERNEL_LIST_H
-#define KDL_TOOL_KERNEL_LIST_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_KERNEL_LIST_H
+#define KDL_TOOLS_COMMON_IMAGES_KERNEL_LIST_H
 
 #include "tools/common/input.h"
 

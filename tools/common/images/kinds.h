@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The names of offload kinds and image kinds on the command line. */
-#ifndef KDL_TOOL_KINDS_H
-#define KDL_TOOL_KINDS_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_KINDS_H
+#define KDL_TOOLS_COMMON_IMAGES_KINDS_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* `kdl ls --json`. The schema is stable: docs/cli.md. */
-#ifndef KDL_TOOL_LS_JSON_H
-#define KDL_TOOL_LS_JSON_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_LS_JSON_H
+#define KDL_TOOLS_COMMON_IMAGES_LS_JSON_H
 
 #include "tools/common/demangle.h"
 #include "tools/common/json.h"

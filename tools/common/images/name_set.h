@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A set of names in insertion order. */
-#ifndef KDL_TOOL_NAMES_H
-#define KDL_TOOL_NAMES_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_NAME_SET_H
+#define KDL_TOOLS_COMMON_IMAGES_NAME_SET_H
 
 #include "support/base/arena.h"
 

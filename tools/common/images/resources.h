@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the kernels of images use, as text and as JSON: docs/resources.md. */
-#ifndef KDL_TOOL_IMAGES_RESOURCES_H
-#define KDL_TOOL_IMAGES_RESOURCES_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_RESOURCES_H
+#define KDL_TOOLS_COMMON_IMAGES_RESOURCES_H
 
 #include "tools/common/images/device_options.h"
 #include "tools/common/json.h"

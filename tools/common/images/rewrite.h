@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Copies images of a library to a new OffloadBinary. */
-#ifndef KDL_TOOL_REWRITE_H
-#define KDL_TOOL_REWRITE_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_REWRITE_H
+#define KDL_TOOLS_COMMON_IMAGES_REWRITE_H
 
 #include "tools/common/input.h"
 

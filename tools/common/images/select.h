@@ -9,8 +9,8 @@
  * kind; any other key, such as triple and arch, is a metadata key, whose value must be equal. An
  * empty VALUE also matches images without the key. All terms must match.
  */
-#ifndef KDL_TOOL_SELECT_H
-#define KDL_TOOL_SELECT_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_SELECT_H
+#define KDL_TOOLS_COMMON_IMAGES_SELECT_H
 
 #include "tools/common/options.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The recorded sequences in a file. */
-#ifndef KDL_TOOL_SEQUENCES_H
-#define KDL_TOOL_SEQUENCES_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_SEQUENCES_H
+#define KDL_TOOLS_COMMON_IMAGES_SEQUENCES_H
 
 #include "lib/inspect/sequences.h"
 
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compares a kernel's signature with the parameters in the image. */
-#ifndef KDL_TOOL_SIGNATURES_H
-#define KDL_TOOL_SIGNATURES_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_SIGNATURES_H
+#define KDL_TOOLS_COMMON_IMAGES_SIGNATURES_H
 
 #include <kdl/kdl.h>
 

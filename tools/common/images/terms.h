@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* `key=value,key=value`, as llvm-offload-binary parses it: a comma always ends a value, and the
  * values of a repeated key are joined with commas. */
-#ifndef KDL_TOOL_TERMS_H
-#define KDL_TOOL_TERMS_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_TERMS_H
+#define KDL_TOOLS_COMMON_IMAGES_TERMS_H
 
 #include "support/base/arena.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Checks that the images with a kernel agree on it: on `sig` and `rev` of their kdl.kernel.NAME
  * keys, where both have them. */
-#ifndef KDL_TOOL_VARIANTS_H
-#define KDL_TOOL_VARIANTS_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_VARIANTS_H
+#define KDL_TOOLS_COMMON_IMAGES_VARIANTS_H
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Checks metadata keys with a meaning to libkdl (docs/metadata.md) when they are written. */
-#ifndef KDL_TOOL_VOCABULARY_H
-#define KDL_TOOL_VOCABULARY_H
+#ifndef KDL_TOOLS_COMMON_IMAGES_VOCABULARY_H
+#define KDL_TOOLS_COMMON_IMAGES_VOCABULARY_H
 
 #include "lib/inspect/targets.h"
 #include "support/base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* --image=file=F,triple=T,arch=A,kind=K,key=value...: from the command line to a writer. */
-#ifndef KDL_TOOL_PACK_H
-#define KDL_TOOL_PACK_H
+#ifndef KDL_TOOLS_KDL_COMMANDS_PACK_H
+#define KDL_TOOLS_KDL_COMMANDS_PACK_H
 
 #include "tools/common/options.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Parts of `kdl run`: argument checks, Oclgrind, and recorded sequences. */
-#ifndef KDL_TOOL_RUN_H
-#define KDL_TOOL_RUN_H
+#ifndef KDL_TOOLS_KDL_COMMANDS_RUN_H
+#define KDL_TOOLS_KDL_COMMANDS_RUN_H
 
 #include "lib/inspect/metadata.h"
 #include "support/base/arena.h"

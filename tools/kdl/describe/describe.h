@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Generates documents from the table of commands.h and that of the environment's variables; each
  * function prints a part. */
-#ifndef KDL_TOOL_DESCRIBE_H
-#define KDL_TOOL_DESCRIBE_H
+#ifndef KDL_TOOLS_KDL_DESCRIBE_DESCRIBE_H
+#define KDL_TOOLS_KDL_DESCRIBE_DESCRIBE_H
 
 #include "tools/kdl/commands.h"
 

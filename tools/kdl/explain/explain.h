@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The data of `kdl explain`: the ranking of a library's images on a device, kept after kdl_explain
  * has returned, and the coverage; and the functions that print it. */
-#ifndef KDL_TOOL_EXPLAIN_H
-#define KDL_TOOL_EXPLAIN_H
+#ifndef KDL_TOOLS_KDL_EXPLAIN_EXPLAIN_H
+#define KDL_TOOLS_KDL_EXPLAIN_EXPLAIN_H
 
 #include "lib/inspect/ranking.h"
 #include "tools/common/images/device_options.h"
@@ -12,7 +12,7 @@
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
 
-#include <kdl/kdl.h>
+#include <kdl/sequence.h>
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Key and signature files, for kdl sign and kdl verify. */
-#ifndef KDL_TOOL_SIGN_H
-#define KDL_TOOL_SIGN_H
+#ifndef KDL_TOOLS_KDL_SIGN_SIGN_H
+#define KDL_TOOLS_KDL_SIGN_SIGN_H
 
 #include "lib/inspect/trust.h"
 #include "tools/common/input.h"

@@ -2,8 +2,8 @@
 /* Files that modules come from, and their images by what a recording knows: the offset of the code
  * that was loaded, or the bytes. Each is found in constant time, since a program may load thousands
  * of modules of a file with as many images. */
-#ifndef KDL_TOOL_TRACE_MODULE_FILES_H
-#define KDL_TOOL_TRACE_MODULE_FILES_H
+#ifndef KDL_TOOLS_KDL_TRACE_MODULE_FILES_H
+#define KDL_TOOLS_KDL_TRACE_MODULE_FILES_H
 
 #include "tools/kdl/trace/modules.h"
 

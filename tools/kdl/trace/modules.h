@@ -8,8 +8,8 @@
  *     module_files.c    these files, and their images by offset and by bytes
  *     modules_print.c   a line per event, the sums, JSON, the list of launched kernels
  */
-#ifndef KDL_TOOL_TRACE_MODULES_H
-#define KDL_TOOL_TRACE_MODULES_H
+#ifndef KDL_TOOLS_KDL_TRACE_MODULES_H
+#define KDL_TOOLS_KDL_TRACE_MODULES_H
 
 #include "tools/common/demangle.h"
 #include "tools/common/memory.h"

@@ -6,8 +6,8 @@
  *     for (size_t i = cli_index_newest(&index, hash); i != CLI_INDEX_NONE;
  *          i = cli_index_older(&index, i))
  */
-#ifndef KDL_TOOL_TRACE_NUMBER_INDEX_H
-#define KDL_TOOL_TRACE_NUMBER_INDEX_H
+#ifndef KDL_TOOLS_KDL_TRACE_NUMBER_INDEX_H
+#define KDL_TOOLS_KDL_TRACE_NUMBER_INDEX_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl trace: runs a traced program, and reports a trace. */
-#ifndef KDL_TOOL_TRACE_H
-#define KDL_TOOL_TRACE_H
+#ifndef KDL_TOOLS_KDL_TRACE_TRACE_REPORT_H
+#define KDL_TOOLS_KDL_TRACE_TRACE_REPORT_H
 
 #include "tools/common/demangle.h"
 #include "tools/common/memory.h"

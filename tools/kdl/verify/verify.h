@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The state of `kdl verify`, and its checks, one file each. */
-#ifndef KDL_TOOL_VERIFY_H
-#define KDL_TOOL_VERIFY_H
+#ifndef KDL_TOOLS_KDL_VERIFY_VERIFY_H
+#define KDL_TOOLS_KDL_VERIFY_VERIFY_H
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/trust.h"

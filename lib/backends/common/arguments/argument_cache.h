@@ -9,8 +9,8 @@
  * is looked up when the same address is set the second time in a row, so that alternating buffers
  * cost no lookup. The caller's own memory is set every time.
  */
-#ifndef KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
-#define KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
+#ifndef KDL_LIB_BACKENDS_COMMON_ARGUMENTS_ARGUMENT_CACHE_H
+#define KDL_LIB_BACKENDS_COMMON_ARGUMENTS_ARGUMENT_CACHE_H
 
 #include "lib/backends/common/arguments/arguments.h"
 #include "lib/backends/common/arguments/ranges.h"

@@ -8,8 +8,8 @@
  *     if (!kdl_arguments_resolve(&list, fault, sizeof fault))
  *       fail(fault);
  */
-#ifndef KDL_BACKENDS_COMMON_ARGUMENTS_H
-#define KDL_BACKENDS_COMMON_ARGUMENTS_H
+#ifndef KDL_LIB_BACKENDS_COMMON_ARGUMENTS_ARGUMENTS_H
+#define KDL_LIB_BACKENDS_COMMON_ARGUMENTS_ARGUMENTS_H
 
 #include "lib/backends/common/arguments/params.h"
 

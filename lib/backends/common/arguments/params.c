@@ -77,14 +77,3 @@ bool kdl_params_read(kdl_params *params, const kdl_module_image *image, const ch
     kdl_params_free(params);
   return !r.no_memory;
 }
-
-uint32_t kdl_params_packed_size(const kdl_params *params) {
-  uint32_t size = 0;
-  for (uint32_t i = 0; i < params->count; ++i) {
-    if (params->list[i].offset == KDL_NO_OFFSET)
-      return size;
-    uint32_t end = params->list[i].offset + params->list[i].size;
-    size = end > size ? end : size;
-  }
-  return size;
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parameters of one kernel, in the form of <kdl/backend.h>. */
-#ifndef KDL_BACKENDS_COMMON_PARAMS_H
-#define KDL_BACKENDS_COMMON_PARAMS_H
+#ifndef KDL_LIB_BACKENDS_COMMON_ARGUMENTS_PARAMS_H
+#define KDL_LIB_BACKENDS_COMMON_ARGUMENTS_PARAMS_H
 
 #include <kdl/backend.h>
 
@@ -34,8 +34,5 @@ bool kdl_params_add(kdl_params *params, uint32_t offset, uint32_t size);
  * struct, and KDL_NO_OFFSET from the first parameter on whose size does not imply its alignment.
  * False when out of memory. */
 bool kdl_params_read(kdl_params *params, const kdl_module_image *image, const char *kernel);
-
-/* The size of the packed form. */
-uint32_t kdl_params_packed_size(const kdl_params *params);
 
 #endif

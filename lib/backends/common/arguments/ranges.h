@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The ranges of a device's memory that libkdl allocated, with their age. */
-#ifndef KDL_BACKENDS_COMMON_RANGES_H
-#define KDL_BACKENDS_COMMON_RANGES_H
+#ifndef KDL_LIB_BACKENDS_COMMON_ARGUMENTS_RANGES_H
+#define KDL_LIB_BACKENDS_COMMON_ARGUMENTS_RANGES_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -6,8 +6,8 @@
  * that changed and launches the instance. If the driver refuses an update (memory of another kind,
  * a two-dimensional fill), the graph is built again.
  */
-#ifndef KDL_BACKENDS_COMMON_GRAPHS_GRAPH_H
-#define KDL_BACKENDS_COMMON_GRAPHS_GRAPH_H
+#ifndef KDL_LIB_BACKENDS_COMMON_GRAPHS_GRAPH_H
+#define KDL_LIB_BACKENDS_COMMON_GRAPHS_GRAPH_H
 
 #include "lib/backends/common/driver_errors.h"
 

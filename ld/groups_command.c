@@ -2,9 +2,9 @@
 #include "ld/groups_command.h"
 
 #include "compiler/ir/groups/groups.h"
+#include "compiler/ir/linker/module.h"
 #include "ld/confine/confine.h"
 #include "ld/confine/worker.h"
-#include "compiler/ir/linker/module.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/input.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl-ld: links a caller's bitcode with microkernels into an image for one device. docs/linking.md
  * describes its interface. */
-#include "ld/confine/confine.h"
-#include "ld/confine/worker.h"
 #include "compiler/ir/emit/emit.h"
-#include "ld/groups_command.h"
 #include "compiler/ir/linker/fold.h"
-#include "ld/portable_command.h"
 #include "compiler/ir/portable/form.h"
 #include "compiler/ir/portable/lower.h"
+#include "compiler/ir/spirv/spirv.h"
+#include "ld/confine/confine.h"
+#include "ld/confine/worker.h"
+#include "ld/groups_command.h"
+#include "ld/portable_command.h"
 #include "ld/report.h"
 #include "ld/request.h"
-#include "compiler/ir/spirv/spirv.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"

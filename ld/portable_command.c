@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/portable_command.h"
 
+#include "compiler/ir/portable/form.h"
 #include "ld/confine/confine.h"
 #include "ld/confine/worker.h"
-#include "compiler/ir/portable/form.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/input.h"

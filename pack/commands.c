@@ -183,8 +183,7 @@ const cli_command cli_command_check = {
             {"only", 0, CLI_ONCE, "LIST",
              "check only the kernels that are named in this file, one name per line, as 'kdl trace "
              "--launched' writes it"},
-            {"allow-partly", 0, CLI_FLAG, NULL,
-             "exit with 0 also where the answer is 'partly'"},
+            {"allow-partly", 0, CLI_FLAG, NULL, "exit with 0 also where the answer is 'partly'"},
             {"verbose", 'v', CLI_FLAG, NULL, "list the libraries, and why they do not run"},
             {"kernels", 'k', CLI_FLAG, NULL, "the same, with every kernel that does not run"},
             {"demangle", 'C', CLI_FLAG, NULL, "demangle C++ names"},

@@ -202,7 +202,8 @@ static void end_function(reader *r) {
     kernel->param_count = r->params.count;
     adapt_group_function(r, kernel);
   } else if (r->is_microkernel) {
-    *(const char **)cli_list_add(r->arena, &r->microkernels, sizeof(const char *)) = r->current.name;
+    *(const char **)cli_list_add(r->arena, &r->microkernels, sizeof(const char *)) =
+        r->current.name;
   }
 }
 

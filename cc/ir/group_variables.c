@@ -5,8 +5,8 @@
  * first pass finds which functions need which variables, the second writes.
  */
 #include "cc/ir/ir_text.h"
-#include "tools/common/lines.h"
 #include "support/base/error.h"
+#include "tools/common/lines.h"
 
 static const char group_section[] = ", section \"kdl.group\"";
 static const char thread_local_address[] = "llvm.threadlocal.address.";
@@ -36,7 +36,7 @@ typedef struct {
   size_t variable_count;
   function *functions; /* sorted by name, once all are known */
   size_t function_count;
-  cli_list calls;     /* call */
+  cli_list calls;    /* call */
   kdl_string *cause; /* the name that an error is about */
 } module;
 

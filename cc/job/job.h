@@ -57,7 +57,7 @@ typedef struct cc_job {
   const char *error; /* kdl's own error message; NULL if a compiler's says why it failed */
   bool has_location; /* `error` begins with a source location */
   bool is_explained; /* a compiler's messages explain the failure */
-  cli_list messages;  /* kdl_string: one for each compiler that printed some */
+  cli_list messages; /* kdl_string: one for each compiler that printed some */
   cc_kernels kernels;
   const char *code;  /* the compiled file: the source, or its replacement (dynamic_local.c) */
   const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once written */

@@ -2,10 +2,10 @@
 #include "cc/job/job_steps.h"
 
 #include "cc/job/math.h"
-#include "tools/common/lines.h"
 #include "cc/source/wrapper.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/error.h"
+#include "tools/common/lines.h"
 #include "tools/common/text.h"
 
 #include <errno.h>

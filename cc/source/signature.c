@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "tools/common/lines.h"
 #include "cc/source/wrapper.h"
 #include "support/base/error.h"
+#include "tools/common/lines.h"
 
 /* The columns of an answer: the type, its details, and the pointee type. For a pointer,
  * column_is_signed is whether the pointee is const. */

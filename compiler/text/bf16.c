@@ -258,8 +258,8 @@ static void write_conversion_to_bf16(writer *w, const instruction *i) {
                                                                      : i->operation;
   w->needs_double |= is_double;
   fprintf(w->out, "  %%kdl.%.*s.f = %.*s %.*s %.*s to %s%.*s\n", CLI_STRING_ARGS(i->result),
-          CLI_STRING_ARGS(operation), CLI_STRING_ARGS(i->other), CLI_STRING_ARGS(i->operands[0]), type,
-          CLI_STRING_ARGS(i->rest));
+          CLI_STRING_ARGS(operation), CLI_STRING_ARGS(i->other), CLI_STRING_ARGS(i->operands[0]),
+          type, CLI_STRING_ARGS(i->rest));
   write_narrowed(w, i, type);
 }
 
@@ -319,7 +319,7 @@ static void write_lowered_line(writer *w, kdl_string line) {
   if (kdl_text_starts(line, "declare bfloat @llvm.fmuladd.bf16(") && w->form == IR_BF16_INTEGERS)
     return;
   if (ir_text_has_bf16(line) && (w->form == IR_BF16_INTEGERS ? write_integer_instruction(w, line)
-                                                           : write_rounded_truncation(w, line)))
+                                                             : write_rounded_truncation(w, line)))
     return;
   if (w->form == IR_BF16_INTEGERS)
     write_as_integers(w, line);

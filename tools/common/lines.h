@@ -68,7 +68,7 @@ static inline void *cli_list_add(kdl_arena *arena, cli_list *list, size_t size) 
 
 /* Closes a stream of xtext_stream; moves its text into the arena. */
 static inline kdl_string cli_text_close(kdl_arena *arena, FILE *stream, char **text,
-                                       const size_t *length) {
+                                        const size_t *length) {
   xtext_close(stream);
   kdl_string kept = xarena_string(arena, *text, *length);
   free(*text);

@@ -3,8 +3,8 @@
 #ifndef KDL_COMPILER_IR_EMIT_PROGRAM_H
 #define KDL_COMPILER_IR_EMIT_PROGRAM_H
 
-#include "compiler/toolchain/toolchain.h"
 #include "compiler/ir/linker/linker.h"
+#include "compiler/toolchain/toolchain.h"
 
 #include <kdl/kdl.h>
 

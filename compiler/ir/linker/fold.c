@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler/ir/linker/fold.h"
 
-#include "compiler/ir/llvm_versions.h"
 #include "compiler/ir/linker/exact_math.h"
+#include "compiler/ir/llvm_versions.h"
 #include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"

@@ -157,9 +157,8 @@ static void describe_obstacle(LLVMValueRef function, const char *owner, const ch
                               ir_reason *why) {
   const char *name = ir_value_name(function).data;
   bool is_itself = strcmp(name, owner) == 0;
-  snprintf(why->text, sizeof why->text,
-           "the microkernel '%.128s' cannot be inlined%s%.128s%s: %s", owner,
-           is_itself ? "" : ", because of '", is_itself ? "" : name,
+  snprintf(why->text, sizeof why->text, "the microkernel '%.128s' cannot be inlined%s%.128s%s: %s",
+           owner, is_itself ? "" : ", because of '", is_itself ? "" : name,
            is_itself ? "" : "', which it calls", obstacle);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What to link, for which device, and what to write. docs/linking.md describes it as the command line of kdl-ld. */
+/* What to link, for which device, and what to write. docs/linking.md describes it as the command
+ * line of kdl-ld. */
 #ifndef KDL_COMPILER_IR_LINKER_REQUEST_H
 #define KDL_COMPILER_IR_LINKER_REQUEST_H
 

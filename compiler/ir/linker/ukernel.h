@@ -11,6 +11,10 @@
 
 #include <llvm-c/TargetMachine.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct ir_reason {
   char text[1024];
 } ir_reason;
@@ -50,5 +54,9 @@ bool ir_inline_run(LLVMModuleRef module, LLVMTargetMachineRef machine, ir_reason
 
 /* Optimises what was inlined into. */
 bool ir_inline_optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, ir_reason *why);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

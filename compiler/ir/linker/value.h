@@ -9,6 +9,10 @@
 
 #include <stdbool.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The index of a function's own attributes; LLVM's constant is an int and the index type is not. */
 #define IR_FUNCTION_ATTRIBUTES ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
 
@@ -36,5 +40,9 @@ void ir_module_each_global(LLVMModuleRef module, void (*visit)(LLVMValueRef valu
 
 /* Hides a definition from other modules. */
 void ir_internalize(LLVMValueRef value);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,9 +6,9 @@
  * bfloat16 is computed in float, and some addresses are written for LLVM's backend to read them
  * right.
  */
-#include "compiler/text/ir_text.h"
 #include "compiler/ir/portable/form.h"
 #include "compiler/ir/portable/lower.h"
+#include "compiler/text/ir_text.h"
 #include "support/base/error.h"
 #include "tools/common/memory.h"
 

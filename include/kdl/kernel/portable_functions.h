@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The functions that a portable image declares, version 1. compiler/ir/portable/library.c defines them for
- * each family of devices, by the headers that `kdl cc` has for it. Math has names of its own:
- * kdl_math_sinf and so on (<kdl/math/functions.h>).
+ * The functions that a portable image declares, version 1. compiler/ir/portable/library.c defines
+ * them for each family of devices, by the headers that `kdl cc` has for it. Math has names of its
+ * own: kdl_math_sinf and so on (<kdl/math/functions.h>).
  */
 #ifndef KDL_KERNEL_PORTABLE_FUNCTIONS_H
 #define KDL_KERNEL_PORTABLE_FUNCTIONS_H

@@ -107,7 +107,8 @@ static bool host_has_idle(void) {
 
 /* Threads that other launches have left since. */
 void kdl_host_job_claim_more(job *launch) {
-  if (launch->claimed >= atomic_load_explicit(&launch->allowed, memory_order_relaxed) || !host_has_idle())
+  if (launch->claimed >= atomic_load_explicit(&launch->allowed, memory_order_relaxed) ||
+      !host_has_idle())
     return;
   unsigned first = launch->claimed;
   host_lock_pool();

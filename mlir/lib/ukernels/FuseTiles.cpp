@@ -127,7 +127,8 @@ private:
               function_ref<Value(OpOperand &)> replacement);
   Value initialSums(const Sizes &offsets, const Sizes &sizes);
   void findInResult(const TileRange &range, Sizes &offsets, Sizes &sizes);
-  Value buildTiles(const TileRange &range, const TileRange &block, Value left, Value right, Value result);
+  Value buildTiles(const TileRange &range, const TileRange &block, Value left, Value right,
+                   Value result);
   Value buildBlock(const TileRange &block, Value result);
 
   Chain chain;
@@ -342,7 +343,8 @@ void Fusion::findInResult(const TileRange &range, Sizes &offsets, Sizes &wanted)
 }
 
 /// Some tiles of a block, from their initial accumulators to the result.
-Value Fusion::buildTiles(const TileRange &range, const TileRange &block, Value left, Value right, Value result) {
+Value Fusion::buildTiles(const TileRange &range, const TileRange &block, Value left, Value right,
+                         Value result) {
   Sizes lhsCount = sizes(left), lhsAt(lhsCount.size(), number(0));
   Sizes at(first + 4, number(0)), count(first + 4);
   for (size_t i = 0; i <= first + 1; ++i) {

@@ -13,9 +13,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/TargetParser/Triple.h"
 
-extern "C" {
 #include "compiler/ir/linker/ukernel.h"
-}
 
 using namespace mlir;
 using namespace mlir::kdl;
@@ -67,8 +65,8 @@ static void removeWrappers(gpu::GPUModuleOp lowered) {
   }
 }
 
-/// The bitcode of a microkernel with its functions marked to be inlined and without a target CPU, so
-/// that they are compiled for that of their callers. Fails with a reason.
+/// The bitcode of a microkernel with its functions marked to be inlined and without a target CPU,
+/// so that they are compiled for that of their callers. Fails with a reason.
 static FailureOr<std::string> prepareUkernel(StringRef bitcode, StringRef name, std::string &why) {
   llvm::LLVMContext context;
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, bitcodeAttr), context);

@@ -17,9 +17,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 
-extern "C" {
 #include "compiler/ir/linker/ukernel.h"
-}
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLLINKOBJECTS

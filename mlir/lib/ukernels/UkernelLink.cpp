@@ -14,9 +14,7 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
-extern "C" {
 #include "compiler/ir/linker/ukernel.h"
-}
 
 using namespace mlir;
 

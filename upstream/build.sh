@@ -5,7 +5,7 @@
 # With libkdl's build folder, the verdicts of the patches are compared with libkdl's.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
-work=$here/../build/upstream bases="23 24" series=() kdl=
+work=$here/../build/upstream bases="23 24 suite" series=() kdl=
 while [ $# -gt 0 ]; do
   case $1 in
     --work) work=$2 && shift 2 ;;

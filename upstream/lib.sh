@@ -3,6 +3,10 @@
 # Shared by the scripts of this folder: sourced, never run.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
+# The commit of llvm-test-suite that the series test-suite is for, and where it is to be had.
+suite=3c0a28f12509091808c051c80ca867d9085cd8fb
+suite_source=${UPSTREAM_SUITE:-https://github.com/llvm/llvm-test-suite}
+
 say() { printf 'upstream: %s\n' "$*"; }
 fail() {
   say "$*" >&2

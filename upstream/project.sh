@@ -66,8 +66,27 @@ make() {
   commit "$tree" "LLVM 24's public files over 23's sources: $(wc -l <"$work/overlay-24") files of 24 differ from 23's"
 }
 
+# The suite, of which the series test-suite needs a few folders. Where it is not to be had, that series is left out.
+make_suite() {
+  local tree=$root/project/suite
+  [ -d "$tree/.git" ] && git -C "$tree" rev-parse --quiet --verify base >/dev/null && return
+  rm -rf "$tree"
+  git init --quiet "$tree"
+  git -C "$tree" remote add origin "$suite_source"
+  git -C "$tree" sparse-checkout set --no-cone /lit.cfg /litsupport/ /litsupport-tests/ /MicroBenchmarks/CMakeLists.txt
+  if ! { git -C "$tree" fetch --quiet --depth 1 --filter=blob:none origin $suite && git -C "$tree" checkout --quiet --detach FETCH_HEAD; } 2>"$work/suite.log"; then
+    say "llvm-test-suite is not to be had from $suite_source ($work/suite.log)" >&2
+    rm -rf "$tree"
+    return
+  fi
+  rm -rf "$tree/.git"
+  commit "$tree" "llvm-test-suite as of ${suite:0:12}"
+}
+
 make 23
 make 24
-for base in 23 24; do
+make_suite
+for base in 23 24 suite; do
+  [ -d "$root/project/$base" ] || continue
   say "project $base: $(git -C "$root/project/$base" log -1 --format=%s base)"
 done

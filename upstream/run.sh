@@ -12,6 +12,11 @@ INCLUDE=$LLVM/include
 JOBS=${JOBS:-2}
 # Main and the release, with their dates.
 MAIN="main 2026-10-25" OLD="23.1.1"
+# llvm-test-suite is built with main's tools, if it is there.
+if [ "$BASE" = suite ]; then
+  [ -d /project/suite ] || exit 77
+  OLD="llvm-test-suite 2026-08-21" LLVM=/usr/lib/llvm-24 INCLUDE=/usr/lib/llvm-24/include
+fi
 logs=/build/$series/$BASE/logs
 table=/build/$series/$BASE/table
 export SRC BUILD LLVM BASE JOBS INCLUDE CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime
@@ -113,7 +118,7 @@ for patch in "$upstream/$series"/[0-9]*.patch; do
   of=$(sources "$patch")
   # The tests alone: what the patch does to files in folders of tests.
   before="no tests|0" main=-
-  if git -C "$SRC" apply --include='*/test/*' --include='*/unittests/*' "$patch" 2>"$logs/$number-tests.log"; then
+  if git -C "$SRC" apply --include='*/test/*' --include='*/unittests/*' --include='litsupport-tests/*' "$patch" 2>"$logs/$number-tests.log"; then
     before=$(attempt before "$number")
     if [ "$(type -t "main_$number")" = function ]; then
       (set -e && "main_$number") >"$logs/$number-main.log" 2>&1

@@ -17,7 +17,7 @@ nvcc -arch=sm_100a -cubin -DFACTOR=5 "$folder/add.cu" -o "$root/sm_100a"
 nvcc -arch=sm_90a -cubin -DFACTOR=2 "$folder/add.cu" -o "$root/sm_90a"
 nvcc -arch=sm_90 -cubin -DFACTOR=3 "$folder/add.cu" -o "$root/sm_90"
 nvcc -arch=sm_80 -ptx -DFACTOR=6 "$folder/add.cu" -o "$root/ptx"
-nvcc -arch=sm_90 -cubin "$folder/../../test-suite/MicroBenchmarks/OffloadDispatch/nothing.cu" -o "$output/nothing.cubin"
+nvcc -arch=sm_90 -cubin "$work/root/build/test-suite/src/MicroBenchmarks/OffloadDispatch/nothing.cu" -o "$output/nothing.cubin"
 gcc -shared -fPIC -O2 -DFACTOR=4 "$folder/add.c" -o "$root/host"
 
 cat >"$root/programs.py" <<'EOF2'
@@ -58,7 +58,7 @@ done <programs
 EOF2
 in_root bash /build/runtime-select/in-root.sh
 while read -r name _; do cp "$root/$name" "$output"; done <"$root/programs"
-cp "$root/programs" "$work"/root/build/test-suite/out/MicroBenchmarks/OffloadDispatch/{OffloadDispatch,libnothing.so} "$output"
+cp "$root/programs" "$work"/root/build/test-suite/out/MicroBenchmarks/OffloadDispatch/{OffloadDispatch,libOffloadDispatchKernel.so} "$output"
 cp "$work/root/build/mlir/23/out/lib/libmlir_offload_runtime.so" "$work/root/usr/lib/llvm-24/lib/libLLVMOffload.so.24.0" "$output/lib"
 in_root sh -c 'for file in /usr/lib/llvm-24/lib/libLLVMOffload.so.24.0 /build/test-suite/out/MicroBenchmarks/OffloadDispatch/OffloadDispatch; do /lib64/ld-linux-x86-64.so.2 --list $file; done' |
   sed -n 's/.* => \(\/[^ ]*\) .*/\1/p; s/^[\t ]*\(\/lib64[^ ]*\) .*/\1/p' | sed 's,.*/ld-linux,/lib64/ld-linux,' | sort -u | while read -r library; do

@@ -26,7 +26,7 @@ run() { timeout 120 lib/ld-linux-x86-64.so.2 --library-path "$libraries:lib:$(di
   done <programs
   echo
   # The benchmark starts itself for `Start`: by a script, since it is run through the dynamic loader.
-  for image in host:libnothing.so H200:nothing.cubin; do
+  for image in host:libOffloadDispatchKernel.so H200:nothing.cubin; do
     echo "== OffloadDispatch, ${image%:*}"
     OFFLOAD_DISPATCH_IMAGE=$PWD/${image#*:} run ./OffloadDispatch --benchmark_filter=-Start --benchmark_min_time=0.5s --benchmark_repetitions=3 --benchmark_report_aggregates_only=true \
       --benchmark_out="$out/dispatch-${image%:*}.json" --benchmark_out_format=json 2>&1

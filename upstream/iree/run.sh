@@ -60,15 +60,16 @@ fi
 
 # What the patches add to IREE's tests, with the unpatched wheel: it does not know the intrinsics of AMX, and selects no microkernel for AVX2.
 for patch in "$folder"/0*.patch; do
-  for file in select_ukernel materialize_encoding_x86_64; do
+  for file in select_ukernel lower_inner_tiled_to_bitcode_ukernel_amx materialize_encoding_x86_64; do
     sed -n "/^+++ .*$file.mlir/,/^diff/p" "$patch" | sed -n 's/^+\([^+].*\)\?$/\1/p' >"$work/out/added.mlir"
     [ -s "$work/out/added.mlir" ] || continue
     case $file in
       select*) pass='builtin.module(iree-llvmcpu-select-lowering-strategy)' ;;
+      lower*) pass='builtin.module(func.func(iree-codegen-lower-bitcode-ukernels))' ;;
       *) pass='builtin.module(func.func(iree-codegen-materialize-device-encoding))' ;;
     esac
     # Newer IREE, as in the wheel, writes properties of inner_tiled in angle brackets.
-    sed -i 's/outs(%acc) {$/outs(%acc) <{/; s/^  } : tensor/  }> : tensor/' "$work/out/added.mlir"
+    sed -i 's/outs(%acc) {$/outs(%acc) <{/; s/^  } : tensor/  }> : tensor/; s/mma_semantics<>,$/mma_semantics<>}> {/' "$work/out/added.mlir"
     "$work/bin/iree-opt" --pass-pipeline="$pass" --split-input-file "$work/out/added.mlir" >"$work/out/added.out" 2>"$work/out/added.log" || true
     if "$filecheck/FileCheck" "$work/out/added.mlir" <"$work/out/added.out" >>"$work/out/added.log" 2>&1; then
       fail "$(basename "$patch"): what it adds to $file.mlir passes without it"

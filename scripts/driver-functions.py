@@ -21,7 +21,9 @@ import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PAGE = "docs/driver-functions.md"
-BACKENDS = {"cuda": "CUDA", "hip": "HIP", "level_zero": "Level Zero", "opencl": "OpenCL"}
+with open(os.path.join(ROOT, "lib/device/backends.def")) as table:
+    BACKENDS = dict(re.findall(r'KDL_BACKEND_ROW\(\w+, (\w+), \.api = "([^"]+)"', table.read()))
+del BACKENDS["host"]  # it has no driver
 NEEDS = {"LIST": "listing", "LIST_OPTIONAL": "listing, where it is there", "REQUIRED": "launching", "OPTIONAL": "launching, where it is there",
          "LAZY": "sequences, where it is there"}
 HEADS = ("backend", "column", "library", "machine", "libkdl", "commands")

@@ -105,24 +105,6 @@ static kdl_status resolve_file(const char *name, kdl_device_routes *out_routes) 
   return status;
 }
 
-/* The backend of an architecture that only one backend has, so that it names a device without the
- * backend. */
-static bool backend_of_arch(kdl_string arch, kdl_backend *out_backend) {
-  static const struct {
-    const char *start;
-    kdl_backend backend;
-  } starts[] = {{"sm_", KDL_BACKEND_CUDA},    {"gfx", KDL_BACKEND_HIP},
-                {"x86-64", KDL_BACKEND_HOST}, {"armv8", KDL_BACKEND_HOST},
-                {"armv9", KDL_BACKEND_HOST},  {"rv64", KDL_BACKEND_HOST}};
-  for (size_t i = 0; i < sizeof starts / sizeof *starts; ++i) {
-    if (kdl_text_starts(arch, starts[i].start)) {
-      *out_backend = starts[i].backend;
-      return true;
-    }
-  }
-  return false;
-}
-
 static kdl_status resolve_arch(const char *text, kdl_backend backend,
                                kdl_device_routes *out_routes) {
   char line[KDL_SPEC_LINE];
@@ -139,7 +121,7 @@ kdl_status kdl_device_routes_resolve(const char *text, kdl_device_routes *out_ro
     return resolve_file(text + 1, out_routes);
   kdl_string word = {text, strcspn(text, " \t")};
   kdl_backend backend;
-  if (backend_of_arch(word, &backend))
+  if (kdl_backend_of_arch(word, &backend))
     return resolve_arch(text, backend, out_routes);
   size_t length = name_length(text);
   if (length == 0 || memchr(word.data, ':', word.length))

@@ -12,29 +12,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const struct {
-  const char *name;
-  const char *example;
-} backends[KDL_BACKEND_COUNT] = {
-#define KDL_BACKEND_ROW(id, name, driver, example) {#name, example},
-#include "lib/device/backends.def"
-#undef KDL_BACKEND_ROW
-};
-
-const char *kdl_backend_name(kdl_backend backend) {
-  return (unsigned)backend < KDL_BACKEND_COUNT ? backends[backend].name : "?";
-}
-
-bool kdl_backend_parse(kdl_string name, kdl_backend *out_backend) {
-  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    if (kdl_text_is(name, backends[i].name)) {
-      *out_backend = (kdl_backend)i;
-      return true;
-    }
-  }
-  return false;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* What a spec means                                                                            */
 
@@ -50,58 +27,18 @@ static kdl_target_family host_family(kdl_string arch) {
 }
 
 kdl_target_family kdl_device_spec_family(const kdl_device_spec *spec) {
+  const kdl_backend_row *row = kdl_backend_row_of(spec->backend);
   kdl_string arch = kdl_text_of(spec->arch);
-  switch (spec->backend) {
-  case KDL_BACKEND_HOST:
+  if (spec->backend == KDL_BACKEND_HOST)
     return host_family(arch);
-  case KDL_BACKEND_CUDA:
-    return KDL_FAMILY_NVPTX;
-  case KDL_BACKEND_HIP:
-    return KDL_FAMILY_AMDGCN;
-  case KDL_BACKEND_LEVEL_ZERO:
-    /* A driver that is too old to report the IP version still takes SPIR-V. */
-    return kdl_text_starts(arch, "spirv") ? KDL_FAMILY_SPIRV : KDL_FAMILY_INTEL;
-  case KDL_BACKEND_OPENCL:
-    return kdl_text_starts(arch, "sm_") ? KDL_FAMILY_NVPTX : KDL_FAMILY_SPIRV;
-  case KDL_BACKEND_COUNT:
-    break;
-  }
-  return KDL_FAMILY_NONE;
-}
-
-/* The inverse. Matching decides; this only avoids queries of drivers that cannot match. */
-unsigned kdl_family_backends(kdl_target_family family) {
-  switch (family) {
-  case KDL_FAMILY_NVPTX:
-    return 1u << KDL_BACKEND_CUDA;
-  case KDL_FAMILY_AMDGCN:
-    return 1u << KDL_BACKEND_HIP;
-  case KDL_FAMILY_SPIRV:
-    return 1u << KDL_BACKEND_LEVEL_ZERO | 1u << KDL_BACKEND_OPENCL;
-  case KDL_FAMILY_INTEL:
-    return 1u << KDL_BACKEND_LEVEL_ZERO;
-  case KDL_FAMILY_X86_64:
-  case KDL_FAMILY_AARCH64:
-  case KDL_FAMILY_RISCV:
-    return 1u << KDL_BACKEND_HOST;
-  case KDL_FAMILY_PORTABLE:
-    return 1u << KDL_BACKEND_CUDA | 1u << KDL_BACKEND_HIP | 1u << KDL_BACKEND_HOST |
-           1u << KDL_BACKEND_LEVEL_ZERO | 1u << KDL_BACKEND_OPENCL;
-  case KDL_FAMILY_NONE:
-  case KDL_FAMILY_COUNT:
-    break;
-  }
-  return 0;
+  bool is_other = row->other.start && kdl_text_starts(arch, row->other.start);
+  return is_other ? row->other.family : row->family;
 }
 
 kdl_device_class kdl_device_spec_class(const kdl_device_spec *spec) {
   if (spec->device_class != KDL_DEVICE_CLASS_UNKNOWN)
     return spec->device_class;
   return spec->backend == KDL_BACKEND_HOST ? KDL_DEVICE_CPU : KDL_DEVICE_DISCRETE;
-}
-
-static bool has_driver_version(const kdl_device_spec *spec) {
-  return spec->backend == KDL_BACKEND_CUDA || spec->backend == KDL_BACKEND_HIP;
 }
 
 /* "13.0", or "6.4.43482" of which the first two count. */
@@ -142,8 +79,8 @@ static const char *expected_cuda(uint32_t branch) {
 uint32_t kdl_device_spec_driver(const kdl_device_spec *spec) {
   uint32_t version;
   size_t at;
-  bool known =
-      has_driver_version(spec) && parse_driver_version(kdl_text_of(spec->driver), &version, &at);
+  bool known = kdl_backend_row_of(spec->backend)->has_driver_version &&
+               parse_driver_version(kdl_text_of(spec->driver), &version, &at);
   return known ? version : 0;
 }
 
@@ -172,6 +109,7 @@ static bool compile_spec(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOK
                          kdl_device_rule *out_rule, kdl_device_error *out_error) {
   kdl_out features = {room, (size_t)2 * KDL_SPEC_TOKENS, 0};
   print_all_features(spec, &features);
+  const kdl_backend_row *row = kdl_backend_row_of(spec->backend);
   kdl_device_desc desc = {
       .family = kdl_device_spec_family(spec),
       .arch = kdl_text_of(spec->arch),
@@ -181,14 +119,13 @@ static bool compile_spec(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOK
       .driver = kdl_device_spec_driver(spec),
       .ptx = spec->ptx,
       .spirv = spec->il,
-      .loads = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CL : 0,
-      .refuses =
-          spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CUBIN | 1u << KDL_IMAGE_TILEIR : 0,
+      .loads = row->loads,
+      .refuses = row->refuses,
   };
   enum { most_cuda = 99 };
   uint32_t version = 0;
   kdl_parse_error parse = {0, "a version for driver, as in 13.0"};
-  bool is_wrong = has_driver_version(spec) && spec->driver[0] &&
+  bool is_wrong = row->has_driver_version && spec->driver[0] &&
                   !parse_driver_version(kdl_text_of(spec->driver), &version, &parse.position);
   if (!is_wrong && spec->backend == KDL_BACKEND_CUDA && version >> 16 > most_cuda) {
     is_wrong = true;
@@ -346,11 +283,10 @@ static kdl_status parse_backend(parser *p, kdl_device_spec *spec) {
   kdl_nearest nearest = kdl_nearest_to(name);
   char expected[128];
   kdl_out out = {expected, sizeof expected, 0};
-  kdl_out_format(&out, "a backend:");
-  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    kdl_nearest_add(&nearest, backends[i].name);
-    kdl_out_format(&out, " %s", backends[i].name);
-  }
+  kdl_out_format(&out, "a backend: ");
+  kdl_out_backends(&out, " ");
+  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i)
+    kdl_nearest_add(&nearest, kdl_backend_name((kdl_backend)i));
   return fail_at(p, start, ": \t", nearest.best, expected);
 }
 
@@ -363,7 +299,8 @@ static kdl_status parse_arch(parser *p, kdl_device_spec *spec) {
   if (arch.length == 0 || arch.length >= sizeof spec->arch) {
     char expected[96];
     snprintf(expected, sizeof expected, "an arch of at most %zu bytes, as in %s:%s",
-             sizeof spec->arch - 1, backends[spec->backend].name, backends[spec->backend].example);
+             sizeof spec->arch - 1, kdl_backend_name(spec->backend),
+             kdl_backend_row_of(spec->backend)->example);
     return fail_at(p, p->at, " \t", NULL, expected);
   }
   memcpy(spec->arch, arch.data, arch.length);

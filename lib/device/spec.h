@@ -3,17 +3,8 @@
 #ifndef KDL_LIB_DEVICE_SPEC_H
 #define KDL_LIB_DEVICE_SPEC_H
 
-#include "lib/inspect/devices.h"
+#include "lib/device/backends.h"
 #include "lib/target/target.h"
-
-/* A mask of backends: bits 1 << KDL_BACKEND_x. */
-#define KDL_BACKENDS_ALL ((1u << KDL_BACKEND_COUNT) - 1)
-
-/* The backends whose devices may run images of a family. */
-unsigned kdl_family_backends(kdl_target_family family);
-
-/* False where no backend has that name. */
-bool kdl_backend_parse(kdl_string name, kdl_backend *out_backend);
 
 enum { KDL_DEVICE_CLASS_COUNT = KDL_DEVICE_CPU + 1 };
 

@@ -153,11 +153,12 @@ static kdl_status read_backend(kdl_json *json, kdl_device_spec *spec) {
   KDL_TRY(kdl_json_peek(json, &kind)); /* moves over blanks */
   size_t start = json->at;
   KDL_TRY(kdl_json_string(json, name, sizeof name));
-  if (!kdl_backend_parse(kdl_text_of(name), &spec->backend))
-    return kdl_json_fail(json, start,
-                         "found the backend \"%s\", expected host, cuda, hip, level_zero or opencl",
-                         name);
-  return KDL_OK;
+  if (kdl_backend_parse(kdl_text_of(name), &spec->backend))
+    return KDL_OK;
+  char names[128];
+  kdl_out out = {names, sizeof names, 0};
+  kdl_out_backends(&out, ", ");
+  return kdl_json_fail(json, start, "found the backend \"%s\", expected one of %s", name, names);
 }
 
 typedef struct {

@@ -32,7 +32,7 @@ struct kdl_catalog;
 /* Specs                                                                                        */
 
 typedef enum kdl_backend {
-#define KDL_BACKEND_ROW(id, name, driver, example) KDL_BACKEND_##id,
+#define KDL_BACKEND_ROW(id, name, ...) KDL_BACKEND_##id,
 #include "lib/device/backends.def"
 #undef KDL_BACKEND_ROW
   KDL_BACKEND_COUNT,
@@ -40,6 +40,14 @@ typedef enum kdl_backend {
 
 /* "cuda"; "?" for values outside the enum. */
 const char *kdl_backend_name(kdl_backend backend);
+
+typedef struct kdl_backend_words {
+  const char *devices; /* "Intel GPUs" */
+  const char *target;  /* what `kdl cc` compiles for where that is not the device's arch, or NULL */
+} kdl_backend_words;
+
+/* Of a backend by its name; of the host where there is no such backend. */
+kdl_backend_words kdl_backend_words_of(kdl_string name);
 
 typedef struct kdl_spec_ordinal {
   bool known;

@@ -13,9 +13,9 @@
 #include "support/system/local_process.h"
 
 /* In the order of preference; this process's own CPU is last. */
-static const kdl_backend backend_preference[] = {KDL_BACKEND_CUDA, KDL_BACKEND_HIP,
-                                                 KDL_BACKEND_LEVEL_ZERO, KDL_BACKEND_OPENCL,
-                                                 KDL_BACKEND_HOST};
+static kdl_backend preferred_backend(unsigned place) {
+  return (kdl_backend)((KDL_BACKEND_HOST + 1 + place) % KDL_BACKEND_COUNT);
+}
 
 /* Whether images for a driver of another family are considered. */
 typedef enum { as_they_are, translated } search_mode;
@@ -95,9 +95,9 @@ static kdl_status fail_no_device_fits(kdl_library *lib, const char *kernel, unsi
   char names[64];
   kdl_out out = {names, sizeof names, 0};
   size_t count = 0;
-  for (size_t i = 0; i < sizeof backend_preference / sizeof *backend_preference; ++i) {
-    if (backends >> backend_preference[i] & 1)
-      kdl_out_format(&out, "%s%s", out.used ? ", " : "", kdl_backend_name(backend_preference[i]));
+  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+    if (backends >> preferred_backend(i) & 1)
+      kdl_out_format(&out, "%s%s", out.used ? ", " : "", kdl_backend_name(preferred_backend(i)));
   }
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device))
     count += is_candidate_device(lib, device, backends);
@@ -115,14 +115,13 @@ static kdl_status search_device(kdl_library *lib, const char *kernel, const kdl_
   kdl_device *device = NULL;
   kdl_status status = find_backends(lib, kernel, mode, &backends);
   bool no_timeout = status == KDL_OK && has_single_backend(backends & ~(1u << KDL_BACKEND_HOST));
-  for (size_t i = 0; i < sizeof backend_preference / sizeof *backend_preference && status == KDL_OK;
-       ++i) {
-    unsigned backend = 1u << backend_preference[i];
-    if (!(backends & backend) || is_final_device(device))
+  for (unsigned i = 0; i < KDL_BACKEND_COUNT && status == KDL_OK; ++i) {
+    kdl_backend backend = preferred_backend(i);
+    bool is_host = backend == KDL_BACKEND_HOST;
+    if (!(backends >> backend & 1) || is_final_device(device))
       continue;
-    status =
-        kdl_registry_enumerate(backend, no_timeout || backend_preference[i] == KDL_BACKEND_HOST);
-    if (status == KDL_OK && backend_preference[i] == KDL_BACKEND_HOST)
+    status = kdl_registry_enumerate(1u << backend, no_timeout || is_host);
+    if (status == KDL_OK && is_host)
       status = kdl_device_check_host();
     if (status == KDL_OK)
       status = find_best_known_device(lib, kernel, opts, backends, mode, &device);

@@ -17,7 +17,7 @@
 /* The registry                                                                                 */
 
 const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT] = {
-#define KDL_BACKEND_ROW(id, name, driver, example) &kdl_built_in_##name,
+#define KDL_BACKEND_ROW(id, name, ...) &kdl_built_in_##name,
 #include "lib/device/backends.def"
 #undef KDL_BACKEND_ROW
 };

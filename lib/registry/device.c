@@ -238,12 +238,15 @@ kdl_status kdl_devices_refresh(const char *backend, size_t *out_new) {
   KDL_NOT_CANCELLED;
   kdl_backend named;
   unsigned backends = KDL_BACKENDS_ALL;
-  if (backend && !kdl_backend_parse(kdl_text_of(backend), &named))
-    return kdl_fail(
-        KDL_BAD_CALL,
-        "kdl_devices_refresh: found the backend \"%s\", expected cuda, hip, level_zero, "
-        "opencl or NULL for all",
-        backend);
+  if (backend && !kdl_backend_parse(kdl_text_of(backend), &named)) {
+    char names[128];
+    kdl_out out = {names, sizeof names, 0};
+    kdl_out_backends(&out, ", ");
+    return kdl_fail(KDL_BAD_CALL,
+                    "kdl_devices_refresh: found the backend \"%s\", expected one of %s, or NULL "
+                    "for all",
+                    backend, names);
+  }
   if (backend)
     backends = 1u << named;
   return kdl_registry_refresh(backends, out_new);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The summary as text: whether each package runs on each device, why not, and what to do about
  * it. */
+#include "lib/inspect/devices.h"
 #include "pack/check/check.h"
 #include "support/base/text.h"
 #include "tools/common/output.h"
@@ -89,14 +90,6 @@ static const char *cause_text(cause of) {
   return words[of];
 }
 
-static const char *vendor_of(const char *backend) {
-  return strcmp(backend, "cuda") == 0         ? "CUDA"
-         : strcmp(backend, "hip") == 0        ? "ROCm"
-         : strcmp(backend, "level_zero") == 0 ? "Intel GPUs"
-         : strcmp(backend, "opencl") == 0     ? "OpenCL"
-                                              : "this CPU";
-}
-
 void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device) {
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
@@ -109,7 +102,8 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
                            gap->arch && *gap->arch ? gap->arch : "another");
     break;
   case OF_VENDOR:
-    advice = xarena_format(&c->arena, "a build for %s", vendor_of(about.backend));
+    advice = xarena_format(&c->arena, "a build for %s",
+                           kdl_backend_words_of(kdl_text_of(about.backend)).devices);
     break;
   case OF_HOST:
     advice = "a build for aarch64";

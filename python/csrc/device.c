@@ -46,7 +46,7 @@ static const struct field {
   field_kind kind;
 } fields[] = {
 #define FIELD(name, kind, doc) {#name, doc, offsetof(kdl_device_info, name), kind}
-    FIELD(backend, text_field, "'host', 'cuda', 'hip', 'level_zero' or 'opencl'"),
+    FIELD(backend, text_field, "the driver that libkdl reaches it by, as 'cuda'"),
     FIELD(arch, text_field, "'sm_90', 'gfx90a:sramecc+:xnack-', 'x86-64-v4'"),
     FIELD(features, text_field, "what it has beyond its arch, joined by '+'"),
     FIELD(label, text_field, "backend and arch in short"),

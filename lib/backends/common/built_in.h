@@ -25,7 +25,7 @@ typedef struct kdl_built_in {
   void (*list)(kdl_spec_list *list);
 } kdl_built_in;
 
-#define KDL_BACKEND_ROW(id, name, driver, example) extern const kdl_built_in kdl_built_in_##name;
+#define KDL_BACKEND_ROW(id, name, ...) extern const kdl_built_in kdl_built_in_##name;
 #include "lib/device/backends.def"
 #undef KDL_BACKEND_ROW
 

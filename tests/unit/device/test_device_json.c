@@ -139,8 +139,8 @@ static void mistakes_are_told_with_line_and_column(void **state) {
       {"[\n  {\"backend\": \"cuda\"}]",
        "t: line 2, column 3: found a device without \"arch\", expected one with it", KDL_BAD_FILE},
       {"{\"backend\": \"cudda\"}",
-       "t: line 1, column 13: found the backend \"cudda\", expected host, cuda, hip, level_zero or "
-       "opencl",
+       "t: line 1, column 13: found the backend \"cudda\", expected one of host, cuda, hip, "
+       "level_zero, opencl",
        KDL_BAD_FILE},
       {"{\"backend\":\"cuda\",\"arch\":\"gfx942\"}",
        "t: line 1, column 1: cuda device, arch: position 0: found \"gfx942\", expected sm_NN or "

@@ -562,8 +562,8 @@ static void a_child_leaves_the_parents_drivers_alone(void) {
 static void a_backend_that_is_none(void) {
   size_t found;
   assert_fails(kdl_devices_refresh("metal", &found), KDL_BAD_CALL,
-               "kdl_devices_refresh: found the backend \"metal\", expected cuda, hip, level_zero, "
-               "opencl or NULL for all");
+               "kdl_devices_refresh: found the backend \"metal\", expected one of host, cuda, hip, "
+               "level_zero, opencl, or NULL for all");
   assert_string_equal(called(), "");
 }
 

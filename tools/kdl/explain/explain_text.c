@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/inspect/devices.h"
 #include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
 #include "support/base/cxx_name.h"
@@ -171,10 +172,10 @@ static void print_coverage(const kdl_coverage *coverage) {
 static void print_native_target(const cli_ranking *ranking, const char *how) {
   char text[512];
   kdl_out out = {text, sizeof text, 0};
-  const char *colon = strchr(ranking->device, ':'), *arch = colon ? colon + 1 : ranking->device;
-  if (strncmp(ranking->device, "level_zero:", 11) == 0 ||
-      strncmp(ranking->device, "opencl:", 7) == 0)
-    arch = "spirv64";
+  kdl_string backend = {ranking->device, strcspn(ranking->device, ":")};
+  const char *arch = kdl_backend_words_of(backend).target;
+  if (!arch)
+    arch = ranking->device + backend.length + (ranking->device[backend.length] == ':');
   kdl_out_format(
       &out,
       "no image is for this device: %s when it is loaded; 'kdl cc --targets=%.*s' makes a "

@@ -3,6 +3,10 @@
  * A fast reader of OffloadBinary version 1 in the layout of all known writers: header, entry,
  * string map, strings, image. It leaves other layouts and errors to offload_binary.c, which reads
  * or reports them. Both readers give the same result.
+ *
+ * There are two because one would be slow: without this one, callgrind counts 2.3 times as many
+ * instructions to open and close one image in memory (3,088 for 1,356), 5.6 times for a thousand
+ * images in memory and 3.0 times for them in a file (gcc 12, 19 November 2026).
  */
 #include "lib/container/container.h"
 #include "support/base/bytes.h"

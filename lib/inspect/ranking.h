@@ -194,6 +194,7 @@ typedef struct kdl_shortfall {
   kdl_string kernel; /* `data` NULL: a module without readable kernels */
   size_t image;      /* of the images that hold it, the nearest to running */
   uint64_t reasons;  /* why that image does not run: KDL_REASON bits, never 0 */
+  uint64_t distance; /* of that image: the least is the nearest, also among libraries */
   bool is_idle;      /* it is one of kernels_idle, and runs */
 } kdl_shortfall;
 

@@ -488,12 +488,14 @@ static void visit_shortfalls(const kdl_inventory *inventory, const tally *counts
                              const nearest *modules, kdl_visit_shortfall *visit, void *user) {
   for (size_t i = 0; i < inventory->name_count; ++i) {
     bool idle = counts->kernels[i] & mark_idle && counts->kernels[i] & mark_native;
-    kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons, idle};
+    kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons,
+                           kernels[i].distance, idle};
     if ((idle || is_missing(counts->kernels[i])) && visit(user, &found) != 0)
       return;
   }
   for (size_t i = 0; i < inventory->module_count; ++i) {
-    kdl_shortfall found = {{NULL, 0}, modules[i].image, modules[i].reasons, false};
+    kdl_shortfall found = {
+        {NULL, 0}, modules[i].image, modules[i].reasons, modules[i].distance, false};
     if (module_is_missing(counts, coverage, i) && visit(user, &found) != 0)
       return;
   }

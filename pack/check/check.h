@@ -48,6 +48,7 @@ typedef struct check_gap {
   kdl_image_kind kind; /* of the image that comes nearest to running */
   const char *arch;
   uint64_t reasons;
+  uint64_t distance; /* of the nearest of these images */
   const char *code, *words, *fix;
   bool needs_source; /* the driver takes OpenCL C, and no SPIR-V */
   size_t kernels;
@@ -376,8 +377,10 @@ bool check_names_a_version(const char *file);
 
 int check_compare_hashes(const void *left, const void *right);
 
-/* Advice below a row of a table: a build to look for (try), or a step (fix). */
-void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device);
+/* Advice below a row of a table: a build to look for (try), or a step (fix). `near`, which may be
+ * NULL: the nearest code for another architecture. */
+void check_add_advice(check *c, cli_table *table, const check_gap *gap, const check_gap *near,
+                      size_t device);
 
 /* A line per package and device. */
 kdl_status check_print_summary(check *c);

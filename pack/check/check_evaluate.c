@@ -79,6 +79,7 @@ static check_gap *add_verdict_gap(gap_finder *finder, const kdl_shortfall *short
   *gap = (check_gap){.kind = image->kind,
                      .arch = check_copy_substring(finder->c, image->arch.data, image->arch.length),
                      .reasons = shortfall->reasons,
+                     .distance = shortfall->distance,
                      .code = "",
                      .words = "",
                      .fix = ""};
@@ -103,8 +104,11 @@ static check_gap *find_verdict_gap(gap_finder *finder, const kdl_shortfall *shor
   for (size_t i = 0; i < finder->verdict->gap_count; ++i) {
     check_gap *gap = &finder->verdict->gaps[i];
     if (gap->reasons == shortfall->reasons && gap->kind == image.kind &&
-        kdl_text_is(image.arch, gap->arch))
+        kdl_text_is(image.arch, gap->arch)) {
+      if (shortfall->distance < gap->distance)
+        gap->distance = shortfall->distance;
       return gap;
+    }
   }
   return add_verdict_gap(finder, shortfall, &image);
 }

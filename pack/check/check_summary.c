@@ -90,7 +90,8 @@ static const char *cause_text(cause of) {
   return words[of];
 }
 
-void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t device) {
+void check_add_advice(check *c, cli_table *table, const check_gap *gap, const check_gap *near,
+                      size_t device) {
   kdl_device_info about = {.size = sizeof about};
   if (kdl_device_get(c->devices.items[device].device, &about) != KDL_OK)
     return;
@@ -99,7 +100,7 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, size_t d
   case OF_ARCH:
     advice = xarena_format(&c->arena, "a build with code for %.*s; the nearest here is for %s",
                            (int)strcspn(about.arch, ":+"), about.arch,
-                           gap->arch && *gap->arch ? gap->arch : "another");
+                           near && near->arch && *near->arch ? near->arch : "another");
     break;
   case OF_VENDOR:
     advice = xarena_format(&c->arena, "a build for %s",
@@ -164,6 +165,8 @@ typedef struct {
   size_t hollow;         /* kernels */
   const check_gap *gap;  /* the largest of those that keep a library from being answered with yes */
   const check_gap *lack; /* the largest of the others */
+  const check_gap *near; /* the nearest code for other architectures, also of libraries for which
+                            an alternative answers */
 } tally;
 
 typedef struct {
@@ -176,6 +179,15 @@ typedef struct {
   size_t count;
 } groups;
 
+static void keep_nearest(const check_verdict *verdict, tally *all) {
+  for (size_t i = 0; i < verdict->gap_count; ++i) {
+    const check_gap *gap = &verdict->gaps[i];
+    if (cause_of(gap) == OF_ARCH && *gap->arch &&
+        (!all->near || gap->distance < all->near->distance))
+      all->near = gap;
+  }
+}
+
 static void count_library(const check *c, const check_library *library, size_t device, tally *all) {
   const check_verdict *verdict = &library->verdicts[device];
   check_answer answer = check_answer_of(c, library, device);
@@ -183,6 +195,8 @@ static void count_library(const check *c, const check_library *library, size_t d
   if (verdict->outcome == CHECK_NONE && verdict->is_covered_by_sibling &&
       !verdict->has_better_alternative)
     all->counts.other += verdict->kernels_apart;
+  if (answer == CHECK_PARTLY || answer == CHECK_NO || verdict->has_better_alternative)
+    keep_nearest(verdict, all);
   if (answer >= CHECK_OTHER)
     return;
   check_counts counts = check_count(verdict);
@@ -332,10 +346,11 @@ static void add_lack(check *c, cli_table *table, const tally *counted,
   bool has_most = counted->native > counted->counts.missing;
   const char *text = xarena_format(
       &c->arena,
-      has_most ? "some kernels have no code for %.*s; the nearest of theirs is for %s"
+      has_most ? "some kernels have no code for %.*s, many of them none nearer than for %s"
                : "a build with code for %.*s in all kernels; the nearest of those without it is "
                  "for %s",
-      (int)strcspn(about->arch, ":+"), about->arch, counted->gap->arch);
+      (int)strcspn(about->arch, ":+"), about->arch,
+      has_most || !counted->near ? counted->gap->arch : counted->near->arch);
   cli_table_add_line(table, has_most ? "note" : "try", kdl_text_of(text));
 }
 
@@ -367,7 +382,7 @@ static void add_summary_row(check *c, cli_table *table, const groups *all, const
   else if (counted->gap && counted->native && cause_of(counted->gap) == OF_ARCH)
     add_lack(c, table, counted, &about);
   else if (counted->gap)
-    check_add_advice(c, table, counted->gap, device);
+    check_add_advice(c, table, counted->gap, counted->near, device);
 }
 
 kdl_status check_print_summary(check *c) {

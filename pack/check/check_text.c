@@ -107,7 +107,7 @@ static void add_gap_row(check *c, cli_table *table, const check_gap *gap, bool i
   cli_table_add_line(table, label, kdl_text_of(gap->words));
   if (!is_other)
     add_names(c, table, gap);
-  check_add_advice(c, table, gap, device);
+  check_add_advice(c, table, gap, gap, device);
 }
 
 static void add_library_row(check *c, cli_table *table, const check_library *library, size_t device,

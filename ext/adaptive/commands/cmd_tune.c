@@ -205,6 +205,14 @@ static kdl_status tune_watched(const job *asked, int *out_code) {
 /* ------------------------------------------------------------------------------------------ */
 /* -o                                                                                           */
 
+static kdl_status fail_unmeasured(const cli_input *input, const char *kernel) {
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: nothing was measured of %s: no second image of it for the device may be "
+                  "tried; kdl cc --variant adds one, and --field=effects=idempotent or "
+                  "--field=trial=safe allows trials",
+                  input->name, kernel);
+}
+
 /* The first image that holds the kernel carries the lines. */
 static kdl_status write_tuned(const cli_input *input, const char *kernel, const char *output) {
   size_t size = 0, count = 0;
@@ -213,7 +221,7 @@ static kdl_status write_tuned(const cli_input *input, const char *kernel, const 
   kdl_writer *writer;
   snprintf(key, sizeof key, KDL_TUNED_PREFIX "%s", kernel);
   if (!lines)
-    return kdl_fail(KDL_NO_MATCH, "%s: nothing was measured of %s", input->name, kernel);
+    return fail_unmeasured(input, kernel);
   int format = cli_library_format(input->lib);
   bool is_written = false;
   kdl_status status = cli_library_check_rewritable(input);
@@ -324,6 +332,8 @@ static kdl_status tune(const cli_args *args, const cli_input *input, job *asked,
   if (*out_code)
     return KDL_OK;
   KDL_TRY(cli_choices_print(asked->lib, asked->kernel_name, &classes));
+  if (!classes)
+    return fail_unmeasured(input, asked->kernel_name);
   const char *output = cli_args_value(args, "output");
   return output ? write_tuned(input, asked->kernel_name, output) : KDL_OK;
 }

@@ -47,7 +47,9 @@ def component_of(path):
 def read_files(root):
     files = {}
     for top in TOPS:
-        for folder, _, names in os.walk(os.path.join(root, top)):
+        for folder, folders, names in os.walk(os.path.join(root, top)):
+            if os.path.relpath(folder, root) == "python" and "build" in folders:
+                folders.remove("build")  # of pip install ./python
             for name in names:
                 if name.endswith(SUFFIXES):
                     path = os.path.relpath(os.path.join(folder, name), root)

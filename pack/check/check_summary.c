@@ -393,7 +393,7 @@ kdl_status check_print_summary(check *c) {
       {.title = "KERNELS", .right = true},
       {.title = "MISSING", .right = true},
       {.title = "OTHERS", .right = true},
-      {.title = "WHY", .shrinks = 2},
+      {.title = "WHY", .shrinks = 2, .wraps = true},
   };
   groups all = list_groups(c);
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);

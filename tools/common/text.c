@@ -259,7 +259,7 @@ size_t cli_table_width(const cli_table *table) {
 /* Shrinks the columns of one rank until the table fits. */
 static void shrink_rank(const cli_table *table, size_t *widths, int rank, bool keeps, size_t limit,
                         size_t *total) {
-  for (size_t i = 0; i < table->column_count && *total > limit; ++i) {
+  for (size_t i = 0; i<table->column_count && * total> limit; ++i) {
     const cli_column *column = &table->columns[i];
     size_t title = strlen(column->title);
     size_t least = title > narrowest ? title : narrowest;
@@ -311,6 +311,26 @@ static void print_cell(const char *text, size_t room, const cli_column *column, 
   fputs(last ? "\n" : "  ", stdout);
 }
 
+/* The last cell of a row, which may take several lines. */
+static void print_last_cell(const cli_table *table, char *text, const char *tint) {
+  const size_t last = table->column_count - 1, room = table->widths[last];
+  size_t indent = last * gap;
+  for (size_t i = 0; i < last; ++i)
+    indent += table->widths[i];
+  for (;;) {
+    size_t end = fit_prefix(text, room);
+    char *blank = text[end] == ' ' ? text + end : memrchr(text, ' ', end);
+    if (!table->columns[last].wraps || !text[end] || !blank)
+      break;
+    *blank = '\0';
+    print_cell(text, room, &table->columns[last], true, tint);
+    *blank = ' ';
+    print_spaces(indent);
+    text = blank + 1;
+  }
+  print_cell(text, room, &table->columns[last], true, tint);
+}
+
 void cli_text_wrap(FILE *file, kdl_string words, size_t at, size_t indent, size_t limit) {
   for (size_t from = 0; from < words.length;) {
     size_t end = kdl_text_find(words, from, " "), length = end - from;
@@ -352,10 +372,11 @@ static kdl_status print_items(cli_table *table, cli_table_below *below, void *us
     }
     const cli_column *column = &table->columns[cell->column];
     bool is_last = cell->column + 1 == table->column_count;
-    print_cell(cell->text, table->widths[cell->column], column, is_last,
-               !table->coloured ? NULL
-               : cell->tint     ? cell->tint
-                                : column->tint);
+    const char *tint = !table->coloured ? NULL : cell->tint ? cell->tint : column->tint;
+    if (is_last)
+      print_last_cell(table, cell->text, tint);
+    else
+      print_cell(cell->text, table->widths[cell->column], column, false, tint);
     if (is_last && below)
       KDL_TRY(below(user, table, row++));
   }

@@ -43,6 +43,7 @@ typedef struct cli_column {
   int shrinks;      /* cut order on a terminal: the highest first; 0 never */
   bool right;       /* align right */
   bool middle;      /* cut in the middle: both ends of a path matter */
+  bool wraps;       /* of the last column: words go on in the next line instead of being cut */
 } cli_column;
 
 typedef struct cli_table cli_table;

@@ -311,17 +311,27 @@ static void print_cell(const char *text, size_t room, const cli_column *column, 
   fputs(last ? "\n" : "  ", stdout);
 }
 
+/* Whether every word fits into a line of its own. */
+static bool words_fit(const char *text, size_t room) {
+  for (size_t length; *text; text += length + (text[length] == ' ')) {
+    length = strcspn(text, " ");
+    if (fit_prefix(text, room) < length)
+      return false;
+  }
+  return true;
+}
+
 /* The last cell of a row, which may take several lines. */
 static void print_last_cell(const cli_table *table, char *text, const char *tint) {
   const size_t last = table->column_count - 1, room = table->widths[last];
   size_t indent = last * gap;
   for (size_t i = 0; i < last; ++i)
     indent += table->widths[i];
-  for (;;) {
+  while (table->columns[last].wraps && words_fit(text, room)) {
     size_t end = fit_prefix(text, room);
-    char *blank = text[end] == ' ' ? text + end : memrchr(text, ' ', end);
-    if (!table->columns[last].wraps || !text[end] || !blank)
+    if (!text[end])
       break;
+    char *blank = text[end] == ' ' ? text + end : memrchr(text, ' ', end);
     *blank = '\0';
     print_cell(text, room, &table->columns[last], true, tint);
     *blank = ' ';

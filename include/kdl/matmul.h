@@ -101,6 +101,9 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   kdl_args args = {1, pointers, NULL};
   kdl_launch_desc one = kdl_grid(1, 1, 1);
   kdl_status status;
+  if ((unsigned)type >= sizeof names / sizeof *names)
+    return kdl_error_set(KDL_BAD_CALL, "matmul: found a type without kernels for the CPU, expected "
+                                       "KDL_MATMUL_F32_BF16 (0) to F32_F16 (3)");
   out_matmul->type = type;
   out_matmul->gpu = NULL;
   out_matmul->tuner = out_matmul->unpacked_tuner = NULL;

@@ -47,6 +47,10 @@ static void what_was_not_found_is_refused(void **state) {
   matmul.type = (kdl_matmul_type)4;
   assert_fails(kdl_matmul_pack_call(&matmul, NULL, &matrix, &matrix, 1, 1), KDL_BAD_CALL,
                "matmul: found type 4, expected KDL_MATMUL_F32_BF16 (0) to F32_F16 (3)");
+  for (unsigned type = KDL_MATMUL_F32_E4M3; type < 7; ++type)
+    assert_fails(kdl_matmul_find(NULL, NULL, (kdl_matmul_type)type, 1, &matmul), KDL_BAD_CALL,
+                 "matmul: found a type without kernels for the CPU, expected KDL_MATMUL_F32_BF16 "
+                 "(0) to F32_F16 (3)");
 }
 
 /* Kernels count by signed 32 bits: a larger number would leave C as it is, or skip steps of K. */

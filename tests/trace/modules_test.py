@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 DEVICE = 'cuda:sm_90 name="NVIDIA H200" driver=13.0'
 
@@ -238,6 +239,36 @@ def test_damaged(s):
     expect("processes", len(processes), 60)
     if "\x1b" in text:
         fail("control characters reach the terminal")
+
+
+HOSTILE = """
+import os
+stem = os.environ["KDL_TRACE_MODULES"] + "/"
+count = 30000
+def write(number, text):
+    with open(f"{stem}{number}-0.log", "w") as log:
+        log.write(f"process\\t{number}\\tp\\n" + text)
+os.mkfifo(stem + "1-0.log")
+os.symlink("/dev/zero", stem + "2-0.log")
+write(4, "")
+os.mkfifo(stem + "4-0.counts")
+write(5, "kernel\\t5\\t" + "k" * 20000000 + "\\n")
+with open(stem + "6-0.log", "w") as log:
+    log.truncate(1 << 40)
+module = "module\\t{0}\\t7\\t5\\t77\\tsm_90\\t5\\t0\\tf\\n"
+write(7, "".join(module.format(i) for i in range(count)) + "load\\t7\\tf\\t0\\t5\\t0\\t0\\t\\n" * count)
+write(8, (module.format(1) + "unload\\t1\\n") * count)
+"""
+
+
+def test_hostile(s):
+    """What is no recording is passed over; what repeats takes no longer."""
+    begin = time.monotonic()
+    text, processes = s.run("hostile", program=[sys.executable, "-c", HOSTILE])
+    expect("processes", sorted(process["process"] for process in processes if process["process"]), [4, 5, 7, 8])
+    expect("modules", text.count("module 1: "), 30001)
+    if time.monotonic() - begin > 60:
+        fail("it takes quadratic time")
 
 
 NAMED = """

@@ -26,7 +26,9 @@ static struct sigaction saved_actions[signal_count];
 
 static bool remove_file(int folder, const char *name, time_t age) {
   struct stat info;
-  return fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+  const bool is_own = age < 0; /* the folder: what is in it need not be files */
+  return fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         (S_ISREG(info.st_mode) || (is_own && !S_ISDIR(info.st_mode))) &&
          time(NULL) - info.st_mtime >= age && unlinkat(folder, name, 0) == 0;
 }
 

@@ -78,6 +78,7 @@ typedef struct cli_traced_device {
 typedef struct cli_recorded {
   char *stem; /* FOLDER/PID-N */
   long position;
+  bool is_damaged; /* nothing more is read */
   int process;
   const char *program, *cupti;
   cli_load *loads;

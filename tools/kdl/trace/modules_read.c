@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
@@ -52,14 +53,17 @@ static void list_module(cli_recordings *all, cli_recorded *to, cli_module *modul
   cli_module_print(to, module);
 }
 
-/* Modules that were loaded within the call come before it, and are listed in their order. */
+/* Modules that were loaded within the call come before it, and are listed in their order. Those
+ * before one that is listed are too. */
 static void list_modules_of(cli_recordings *all, cli_recorded *to, cli_load *load) {
   const uint64_t hash = hash_number(load->number);
   size_t *found = NULL, count = 0, room = 0;
   for (size_t i = cli_index_newest(&to->modules_by_load, hash); i != CLI_INDEX_NONE;
        i = cli_index_older(&to->modules_by_load, i)) {
-    if (to->modules[i].load != load->number || to->modules[i].is_listed)
+    if (to->modules[i].load != load->number)
       continue;
+    if (to->modules[i].is_listed)
+      break;
     found = xgrow(found, count, &room, 8, sizeof *found);
     found[count++] = i;
   }
@@ -154,8 +158,13 @@ static void read_launched(cli_recorded *to, const fields *line) {
 static void read_unload(cli_recorded *to, const fields *line) {
   const uint64_t number = number_at(line, 1);
   for (size_t i = cli_index_newest(&to->modules_by_number, hash_number(number));
-       i != CLI_INDEX_NONE; i = cli_index_older(&to->modules_by_number, i))
-    to->modules[i].is_unloaded |= to->modules[i].number == number;
+       i != CLI_INDEX_NONE; i = cli_index_older(&to->modules_by_number, i)) {
+    if (to->modules[i].number != number)
+      continue;
+    if (to->modules[i].is_unloaded) /* and so are those before it */
+      break;
+    to->modules[i].is_unloaded = true;
+  }
 }
 
 static void read_line(cli_recordings *all, cli_recorded *to, const fields *line) {
@@ -215,22 +224,43 @@ static void read_text(cli_recordings *all, cli_recorded *to, char *text) {
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-/* A line that is not complete is read with the next call. */
-static void follow_log(cli_recordings *all, cli_recorded *to) {
-  char *path = xasprintf("%s.log", to->stem), *text = NULL;
-  size_t room = 0;
-  FILE *file = fopen(path, "re");
+/* -1 where there is none. The program can write into the folder: what is not a file, as a pipe,
+ * could let this wait for ever. */
+static int open_recorded(const cli_recorded *of, const char *suffix) {
+  char *path = xasprintf("%s.%s", of->stem, suffix);
+  struct stat info;
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   free(path);
-  if (!file)
+  if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
+    close(fd);
+    fd = -1;
+  }
+  return fd;
+}
+
+/* A line that is not complete is read with the next call. One that is longer than those of a
+ * recording, or has a NUL, is of something else, as is what follows. */
+static void follow_log(cli_recordings *all, cli_recorded *to) {
+  enum { most_line = 16 * 1024 };
+  char text[most_line];
+  int fd = to->is_damaged ? -1 : open_recorded(to, "log");
+  FILE *file = fd >= 0 ? fdopen(fd, "re") : NULL;
+  if (!file) {
+    if (fd >= 0)
+      close(fd);
     return;
-  ssize_t length;
+  }
   fseek(file, to->position, SEEK_SET);
-  while ((length = getline(&text, &room, file)) > 0 && text[length - 1] == '\n') {
+  while (fgets(text, sizeof text, file)) {
+    size_t length = strlen(text);
+    if (!length || text[length - 1] != '\n') {
+      to->is_damaged = !feof(file);
+      break;
+    }
     to->position = ftell(file);
     text[length - 1] = '\0';
     read_text(all, to, text);
   }
-  free(text);
   fclose(file);
 }
 
@@ -274,9 +304,7 @@ void cli_recordings_count(cli_recordings *all) {
     cli_recorded *to = all->items[i];
     for (size_t m = 0; m < to->module_count; ++m)
       list_module(all, to, &to->modules[m]);
-    char *path = xasprintf("%s.counts", to->stem);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    free(path);
+    int fd = open_recorded(to, "counts");
     for (size_t k = 0; fd >= 0 && k < to->kernel_count; ++k)
       to->kernels[k].count = read_count(fd, to->kernels[k].slot);
     to->graph_launches = fd >= 0 ? read_count(fd, KDL_RECORDING_GRAPHS) : 0;

@@ -2,6 +2,7 @@
 #include "lib/container/container.h"
 
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/targets.h"
 #include "lib/inspect/write.h"
 #include "support/base/bytes.h"
@@ -129,6 +130,14 @@ static const kdl_pair *target_pairs(kdl_container *container, const char *triple
   return fits ? pairs : NULL;
 }
 
+static void read_kind_key(kdl_image *image, kdl_string value) {
+  kdl_image_kind kind = kdl_image_kind_of_key(value);
+  if (kind == KDL_IMAGE_UNKNOWN)
+    image->metadata_flags |= KDL_METADATA_HAS_UNKNOWN_KIND;
+  else
+    image->kind = kind;
+}
+
 void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value) {
   kdl_string kernel;
   if (kdl_text_is(key, "triple"))
@@ -139,17 +148,12 @@ void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value) {
     image->metadata_flags |= KDL_METADATA_HAS_RULES;
   else if (kdl_kernel_name(key, &kernel))
     image->metadata_flags |= KDL_METADATA_HAS_KERNELS;
-  else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa") ||
-           kdl_text_is(key, "kdl.tile_ir"))
-    image->metadata_flags |= KDL_METADATA_HAS_VERSION;
   else if (kdl_text_is(key, KDL_DIGEST_KEY))
     image->metadata_flags |= KDL_METADATA_HAS_DIGEST;
-  else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
-    image->kind = KDL_IMAGE_CL;
-  else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "tileir"))
-    image->kind = KDL_IMAGE_TILEIR;
   else if (kdl_text_is(key, "kdl.kind"))
-    image->metadata_flags |= KDL_METADATA_HAS_UNKNOWN_KIND;
+    read_kind_key(image, value);
+  else if (kdl_image_kind_is_version_key(key))
+    image->metadata_flags |= KDL_METADATA_HAS_VERSION;
 }
 
 void kdl_image_read_keys(kdl_image *image) {
@@ -157,16 +161,9 @@ void kdl_image_read_keys(kdl_image *image) {
     kdl_image_read_key(image, image->pair_list[i].key, image->pair_list[i].value);
 }
 
-enum { known_kinds = 7 };
-
 /* The kind by header and triple, for images whose bytes are not read. */
 static kdl_image_kind kind_from_header(const kdl_image *image) {
-  static const kdl_image_kind by_number[known_kinds] = {
-      KDL_IMAGE_UNKNOWN, KDL_IMAGE_OBJECT, KDL_IMAGE_BITCODE, KDL_IMAGE_CUBIN,
-      KDL_IMAGE_FATBIN,  KDL_IMAGE_PTX,    KDL_IMAGE_SPIRV,
-  };
-  kdl_image_kind kind =
-      image->declared_kind < known_kinds ? by_number[image->declared_kind] : KDL_IMAGE_UNKNOWN;
+  kdl_image_kind kind = kdl_image_kind_of_llvm(image->declared_kind);
   if (kind == KDL_IMAGE_OBJECT && kdl_triple_is_amd(image->triple))
     return KDL_IMAGE_HSACO;
   if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "nvptx"))
@@ -179,7 +176,7 @@ static kdl_image_kind kind_from_header(const kdl_image *image) {
 }
 
 static bool is_container(kdl_image_kind kind) {
-  return kind == KDL_IMAGE_OFFLOAD || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_FATBIN;
+  return kdl_image_kind_holds(kind, KDL_HOLDS_IMAGES);
 }
 
 /* Up to so many images are stored in the arena. */
@@ -270,7 +267,8 @@ static kdl_status arch_from_image(kdl_container *container, kdl_image *image) {
 
 /* Marks an ImageKind number of a later LLVM, if the bytes do not identify the image. */
 static void mark_unknown_kind(kdl_image *image) {
-  if (image->kind == KDL_IMAGE_UNKNOWN && image->declared_kind >= known_kinds)
+  if (image->kind == KDL_IMAGE_UNKNOWN && image->declared_kind &&
+      kdl_image_kind_of_llvm(image->declared_kind) == KDL_IMAGE_UNKNOWN)
     image->metadata_flags |= KDL_METADATA_HAS_UNKNOWN_KIND;
 }
 
@@ -278,8 +276,8 @@ static void mark_unknown_kind(kdl_image *image) {
 static __attribute__((noinline)) kdl_status identify_image(kdl_container *container,
                                                            const kdl_parse_context *scope) {
   kdl_image *image = &container->images[container->count];
-  bool is_declared =
-      image->kind == KDL_IMAGE_CL || image->metadata_flags & KDL_METADATA_HAS_UNKNOWN_KIND;
+  bool is_declared = kdl_image_kind_get(image->kind)->kind_key == KDL_KIND_KEY_ALWAYS ||
+                     image->metadata_flags & KDL_METADATA_HAS_UNKNOWN_KIND;
   KDL_TRY(is_declared ? KDL_OK : sniff_image(image));
   KDL_TRY(arch_from_image(container, image));
   mark_unknown_kind(image);

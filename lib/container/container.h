@@ -28,7 +28,7 @@
 /* Which groups of keys an image's metadata has, besides triple and arch. */
 enum {
   KDL_METADATA_HAS_KERNELS = 1 << 0, /* a kernel index: kdl.kernel.NAME */
-  KDL_METADATA_HAS_VERSION = 1 << 1, /* kdl.version, kdl.ptx_isa, kdl.tile_ir */
+  KDL_METADATA_HAS_VERSION = 1 << 1, /* kdl.version, or the version_key of a kind */
   KDL_METADATA_HAS_DIGEST = 1 << 2,  /* kdl.digest */
   KDL_METADATA_HAS_RULES =
       1 << 3, /* keys without the prefix kdl.: those of lib/target/rules/metadata.h, or others */

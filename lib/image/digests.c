@@ -3,6 +3,7 @@
 #include "lib/image/code_hash.h"
 #include "lib/image/name_table.h"
 #include "lib/image/readers.h"
+#include "lib/inspect/kinds.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 
@@ -105,12 +106,13 @@ static int visit_place(void *user, const char *name, size_t length) {
   return reader->visit(reader->user, kernel, &digest);
 }
 
-static kdl_status read_places(kdl_image_kind kind, const void *data, size_t size,
-                              kdl_visit_digest *visit, void *user) {
+static kdl_status read_places(kdl_image_kind kind, const uint8_t *data, size_t size,
+                              kdl_status (*add)(digest_reader *reader), kdl_visit_digest *visit,
+                              void *user) {
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   digest_reader reader = {.elf = &elf, .visit = visit, .user = user};
-  kdl_status status = kind == KDL_IMAGE_ZEBIN ? add_sections(&reader) : add_symbols(&reader);
+  kdl_status status = add(&reader);
   kdl_name_table_sort(&reader.places);
   if (status == KDL_OK)
     status = kdl_image_read_kernels(kind, data, size, visit_place, &reader);
@@ -118,19 +120,18 @@ static kdl_status read_places(kdl_image_kind kind, const void *data, size_t size
   return status;
 }
 
+kdl_status kdl_zebin_read_digests(const uint8_t *data, size_t size, kdl_visit_digest *visit,
+                                  void *user) {
+  return read_places(KDL_IMAGE_ZEBIN, data, size, add_sections, visit, user);
+}
+
+kdl_status kdl_host_elf_read_digests(const uint8_t *data, size_t size, kdl_visit_digest *visit,
+                                     void *user) {
+  return read_places(KDL_IMAGE_OBJECT, data, size, add_symbols, visit, user);
+}
+
 kdl_status kdl_image_read_digests(kdl_image_kind kind, const void *data, size_t size,
                                   kdl_visit_digest *visit, void *user) {
-  switch (kind) {
-  case KDL_IMAGE_CUBIN:
-    return kdl_cubin_read_digests(data, size, visit, user);
-  case KDL_IMAGE_HSACO:
-    return kdl_amdgpu_read_digests(data, size, visit, user);
-  case KDL_IMAGE_PTX:
-    return kdl_ptx_read_digests(data, size, visit, user);
-  case KDL_IMAGE_ZEBIN:
-  case KDL_IMAGE_OBJECT:
-    return read_places(kind, data, size, visit, user);
-  default:
-    return read_whole(kind, data, size, visit, user);
-  }
+  kdl_digests_reader *read = kdl_image_kind_get(kind)->readers->digests;
+  return read ? read(data, size, visit, user) : read_whole(kind, data, size, visit, user);
 }

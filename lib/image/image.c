@@ -2,6 +2,7 @@
 #include "lib/inspect/images.h"
 
 #include "lib/image/readers.h"
+#include "lib/inspect/kinds.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
@@ -13,115 +14,46 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Kinds                                                                                        */
-
-typedef struct {
-  const char *name;
-  uint16_t llvm_number; /* LLVM's object::ImageKind */
-  kdl_target_reader *read_target;
-  kdl_kernel_reader *read_kernels;
-  kdl_params_reader *read_params;       /* NULL: images of this kind do not declare them */
-  kdl_geometry_reader *read_geometry;   /* NULL: images of this kind do not declare it */
-  kdl_resources_reader *read_resources; /* the same */
-  const char *no_reader;                /* why the first two are missing */
-} kind_row;
-
-static const char container_reason[] = "it is a container: its images tell, not itself";
-
-static const kind_row kinds[] = {
-    [KDL_IMAGE_UNKNOWN] = {"unknown", .no_reader = "its format is not known"},
-    [KDL_IMAGE_OBJECT] = {"object", 1, kdl_host_elf_read_target, kdl_host_elf_read_kernels,
-                          .read_geometry = kdl_host_elf_read_geometry,
-                          .read_resources = kdl_host_elf_read_resources},
-    [KDL_IMAGE_BITCODE] = {"bitcode", 2, kdl_llvm_bitcode_read_target,
-                           kdl_llvm_bitcode_read_kernels, .no_reader = NULL},
-    [KDL_IMAGE_CUBIN] = {"cubin", 3, kdl_cubin_read_target, kdl_cubin_read_kernels,
-                         kdl_cubin_read_params, .read_resources = kdl_cubin_read_resources},
-    [KDL_IMAGE_PTX] = {"ptx", 5, kdl_ptx_read_target, kdl_ptx_read_kernels, kdl_ptx_read_params,
-                       .no_reader = NULL},
-    [KDL_IMAGE_LTOIR] = {"ltoir",
-                         .no_reader =
-                             "NVIDIA documents no way to read its link-time IR but nvJitLink"},
-    [KDL_IMAGE_HSACO] = {"hsaco", 1, kdl_amdgpu_read_target, kdl_amdgpu_read_kernels,
-                         kdl_amdgpu_read_params, kdl_amdgpu_read_geometry,
-                         kdl_amdgpu_read_resources, .no_reader = NULL},
-    [KDL_IMAGE_SPIRV] = {"spirv", 6, kdl_spirv_read_target, kdl_spirv_read_kernels,
-                         kdl_spirv_read_params, kdl_spirv_read_geometry, .no_reader = NULL},
-    [KDL_IMAGE_ZEBIN] = {"zebin", 1, kdl_zebin_read_target, kdl_zebin_read_kernels,
-                         kdl_zebin_read_params, kdl_zebin_read_geometry, kdl_zebin_read_resources,
-                         .no_reader = NULL},
-    [KDL_IMAGE_FATBIN] = {"fatbin", 4, .no_reader = container_reason},
-    [KDL_IMAGE_BUNDLE] = {"bundle", .no_reader = container_reason},
-    [KDL_IMAGE_OFFLOAD] = {"offload", .no_reader = container_reason},
-    [KDL_IMAGE_CL] = {"cl", 0, kdl_opencl_c_read_target, kdl_opencl_c_read_kernels,
-                      kdl_opencl_c_read_params, .no_reader = NULL},
-    [KDL_IMAGE_SEQUENCE] = {"sequence", .no_reader = "it is a recorded sequence, which holds none"},
-    [KDL_IMAGE_TILEIR] = {"tileir", 0, kdl_tile_ir_read_target, kdl_tile_ir_read_kernels,
-                          .no_reader = NULL},
-};
-
-static const kind_row *kind_info(kdl_image_kind kind) {
-  size_t index = (size_t)kind;
-  return &kinds[index < sizeof kinds / sizeof *kinds ? index : KDL_IMAGE_UNKNOWN];
-}
-
-const char *kdl_image_kind_name(kdl_image_kind kind) {
-  return kind_info(kind)->name;
-}
-
-uint16_t kdl_llvm_image_kind(kdl_image_kind kind) {
-  return kind_info(kind)->llvm_number;
-}
-
-/* ------------------------------------------------------------------------------------------ */
 /* Sniffing                                                                                     */
 
-/* By the first four bytes as a little-endian word, which is fast: every image of every library is
- * sniffed. */
-static const struct {
-  uint32_t word;
-  kdl_image_kind kind;
-} magics[] = {
-    {KDL_MAGIC_OFFLOAD, KDL_IMAGE_OFFLOAD},         {KDL_MAGIC_PACKED_BUNDLE, KDL_IMAGE_BUNDLE},
-    {KDL_MAGIC_FATBIN, KDL_IMAGE_FATBIN},           {KDL_MAGIC_BITCODE, KDL_IMAGE_BITCODE},
-    {KDL_MAGIC_WRAPPED_BITCODE, KDL_IMAGE_BITCODE}, {KDL_MAGIC_SPIRV, KDL_IMAGE_SPIRV},
-    {KDL_MAGIC_SPIRV_BIG_ENDIAN, KDL_IMAGE_SPIRV},  {KDL_MAGIC_SEQUENCE, KDL_IMAGE_SEQUENCE},
-};
-
-static kdl_image_kind elf_kind(const uint8_t *head, size_t size) {
-  static const struct {
-    uint16_t machine;
-    kdl_image_kind kind;
-  } device_machines[] = {
-      {EM_CUDA, KDL_IMAGE_CUBIN},
-      {205, KDL_IMAGE_ZEBIN}, /* EM_INTELGT, which <elf.h> lacks */
-      {EM_AMDGPU, KDL_IMAGE_HSACO},
-  };
-  if (size >= 20 && head[EI_DATA] == ELFDATA2LSB) {
-    for (size_t i = 0; i < sizeof device_machines / sizeof *device_machines; ++i) {
-      if (kdl_load_u16(head + 18) == device_machines[i].machine)
-        return device_machines[i].kind;
-    }
-  }
-  return KDL_IMAGE_OBJECT;
+/* The ELF machine of device code; 0 for others. */
+static unsigned device_machine(const uint8_t *head, size_t size) {
+  return size >= 20 && head[EI_DATA] == ELFDATA2LSB ? kdl_load_u16(head + 18) : EM_NONE;
 }
 
+/* The first kind of which this is true; arguments that are 0 tell nothing. */
+static inline __attribute__((always_inline)) kdl_image_kind kind_by(uint32_t word, unsigned machine,
+                                                                    const void *text, size_t size) {
+#define WORD(magic) (word == (magic))
+#define BYTES(bytes) (size >= sizeof(bytes) - 1 && memcmp(text, bytes, sizeof(bytes) - 1) == 0)
+#define MACHINE(number) (machine == (number))
+#define BEGINS(function) (size && function(text, size))
+#define OTHER_ELF false
+#define UNMARKED false
+#define KDL_IMAGE_KIND(id, name, llvm, first_bytes, ...)                                           \
+  if (first_bytes)                                                                                 \
+    return KDL_IMAGE_##id;
+#include "lib/inspect/kinds.def"
+#undef KDL_IMAGE_KIND
+#undef UNMARKED
+#undef OTHER_ELF
+#undef BEGINS
+#undef MACHINE
+#undef BYTES
+#undef WORD
+  return KDL_IMAGE_UNKNOWN;
+}
+
+/* Mostly by the first four bytes as a little-endian word, which is fast: every image of every
+ * library is sniffed. */
 kdl_image_kind kdl_image_sniff(const void *head, size_t size) {
-  static const char bundle[] = KDL_MAGIC_BUNDLE;
-  if (size >= 4) {
-    uint32_t word = kdl_load_u32(head);
-    if (word == KDL_MAGIC_ELF)
-      return elf_kind(head, size);
-    for (size_t i = 0; i < sizeof magics / sizeof *magics; ++i) {
-      if (word == magics[i].word)
-        return magics[i].kind;
-    }
-  }
-  if (size >= sizeof bundle - 1 && memcmp(head, bundle, sizeof bundle - 1) == 0)
-    return KDL_IMAGE_BUNDLE;
-  if (kdl_tile_ir_begins(head, size))
-    return KDL_IMAGE_TILEIR;
-  return kdl_ptx_begins(head, size) ? KDL_IMAGE_PTX : KDL_IMAGE_UNKNOWN;
+  uint32_t word = size >= 4 ? kdl_load_u32(head) : 0;
+  bool is_elf = word == KDL_MAGIC_ELF;
+  kdl_image_kind kind =
+      is_elf ? kind_by(0, device_machine(head, size), NULL, 0) : kind_by(word, 0, NULL, 0);
+  if (kind == KDL_IMAGE_UNKNOWN)
+    kind = is_elf ? KDL_IMAGE_OBJECT : kind_by(0, 0, head, size);
+  return kind;
 }
 
 static kdl_file_kind sniff_elf(const uint8_t *head, size_t size, kdl_image_kind kind) {
@@ -175,12 +107,12 @@ kdl_status kdl_target_append(char *field, size_t room, const char *what, const c
 
 kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t size,
                                  kdl_image_target *out_target) {
-  const kind_row *row = kind_info(kind);
-  if (!row->read_target)
+  const kdl_image_kind_row *row = kdl_image_kind_get(kind);
+  if (!row->readers->target)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: its target cannot be read: %s", row->name,
                     row->no_reader);
   kdl_image_target target = {0};
-  KDL_TRY(row->read_target(data, size, &target));
+  KDL_TRY(row->readers->target(data, size, &target));
   *out_target = target;
   return KDL_OK;
 }
@@ -220,12 +152,12 @@ static kdl_status check_budget(const name_budget *budget) {
 
 kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t size,
                                   kdl_visit_name *visit, void *user) {
-  const kind_row *row = kind_info(kind);
-  if (!row->read_kernels)
+  const kdl_image_kind_row *row = kdl_image_kind_get(kind);
+  if (!row->readers->kernels)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: its kernels cannot be read: %s", row->name,
                     row->no_reader);
   name_budget budget = {.visit = visit, .user = user, .left = (uint64_t)size * names_per_image};
-  KDL_TRY(row->read_kernels(data, size, visit_within_budget, &budget));
+  KDL_TRY(row->readers->kernels(data, size, visit_within_budget, &budget));
   return check_budget(&budget);
 }
 
@@ -258,35 +190,37 @@ static int visit_resources_within_budget(void *user, kdl_string kernel,
 
 kdl_status kdl_image_read_resources(kdl_image_kind kind, const void *data, size_t size,
                                     kdl_visit_resources *visit, void *user) {
-  const kind_row *row = kind_info(kind);
-  if (!row->read_resources)
+  const kdl_image_kind_row *row = kdl_image_kind_get(kind);
+  if (!row->readers->resources)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: it does not declare what its kernels use",
                     row->name);
   name_budget budget = {
       .visit_resources = visit, .user = user, .left = (uint64_t)size * names_per_image};
-  KDL_TRY(row->read_resources(data, size, visit_resources_within_budget, &budget));
+  KDL_TRY(row->readers->resources(data, size, visit_resources_within_budget, &budget));
   return check_budget(&budget);
 }
 
 kdl_status kdl_image_read_effects(kdl_image_kind kind, const void *data, size_t size,
                                   kdl_visit_effect *visit, void *user) {
-  if (kind == KDL_IMAGE_CUBIN)
-    return kdl_cubin_read_effects(data, size, visit, user);
-  if (kind == KDL_IMAGE_HSACO)
-    return kdl_amdgpu_read_effects(data, size, visit, user);
-  return kdl_fail(KDL_UNSUPPORTED, "%s image: the code of its kernels is not read",
-                  kind_info(kind)->name);
+  const kdl_image_kind_row *row = kdl_image_kind_get(kind);
+  if (!row->readers->effects)
+    return kdl_fail(KDL_UNSUPPORTED, "%s image: the code of its kernels is not read", row->name);
+  return row->readers->effects(data, size, visit, user);
+}
+
+bool kdl_image_has_effects(kdl_image_kind kind) {
+  return kdl_image_kind_get(kind)->readers->effects != NULL;
 }
 
 bool kdl_image_has_geometry(kdl_image_kind kind) {
-  return kind_info(kind)->read_geometry != NULL;
+  return kdl_image_kind_get(kind)->readers->geometry != NULL;
 }
 
 kdl_image_geometry kdl_image_read_geometry(kdl_image_kind kind, const void *data, size_t size,
                                            kdl_string kernel) {
   kdl_image_geometry geometry = {{0}, {0}};
   if (kdl_image_has_geometry(kind))
-    kind_info(kind)->read_geometry(data, size, kernel, &geometry);
+    kdl_image_kind_get(kind)->readers->geometry(data, size, kernel, &geometry);
   return geometry;
 }
 
@@ -317,11 +251,11 @@ kdl_status kdl_no_such_kernel(kdl_string kernel) {
 
 kdl_status kdl_image_read_params(kdl_image_kind kind, const void *data, size_t size,
                                  kdl_string kernel, kdl_visit_param *visit, void *user) {
-  const kind_row *row = kind_info(kind);
-  if (!row->read_params)
+  const kdl_image_kind_row *row = kdl_image_kind_get(kind);
+  if (!row->readers->params)
     return kdl_fail(KDL_UNSUPPORTED, "%s image: it does not tell its kernels' parameters",
                     row->name);
   param_counter n = {.visit = visit, .user = user};
-  kdl_status status = row->read_params(data, size, kernel, visit_numbered, &n);
+  kdl_status status = row->readers->params(data, size, kernel, visit_numbered, &n);
   return status == KDL_OK && n.too_many ? kdl_too_many_params() : status;
 }

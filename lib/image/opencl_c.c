@@ -141,7 +141,7 @@ static bool cl_is_name(token t) {
 /* ------------------------------------------------------------------------------------------ */
 /* The target                                                                                   */
 
-kdl_status kdl_opencl_c_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+static kdl_status cl_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   scanner s = cl_scan(data, size);
   for (size_t at = 0, length; at < s.size; at += length) {
     length = kdl_utf8_length(s.text + at, s.size - at);
@@ -210,8 +210,8 @@ static kdl_status cl_fail_hidden_kernels(void) {
                   "kernels; kdl.kernel.NAME keys can name them");
 }
 
-kdl_status kdl_opencl_c_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                     void *user) {
+static kdl_status cl_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                  void *user) {
   scanner whole = cl_scan(data, size);
   while (cl_next(&whole).length)
     ;
@@ -366,8 +366,8 @@ static kdl_status cl_visit_params(scanner *s, kdl_visit_param *visit, void *user
   return KDL_OK;
 }
 
-kdl_status kdl_opencl_c_read_params(const uint8_t *data, size_t size, kdl_string kernel,
-                                    kdl_visit_param *visit, void *user) {
+static kdl_status cl_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                                 kdl_visit_param *visit, void *user) {
   scanner s = cl_scan(data, size);
   token name;
   scanner params;
@@ -377,3 +377,9 @@ kdl_status kdl_opencl_c_read_params(const uint8_t *data, size_t size, kdl_string
   }
   return s.hides_kernels ? cl_fail_hidden_kernels() : kdl_no_such_kernel(kernel);
 }
+
+const kdl_image_readers kdl_opencl_c_readers = {
+    .target = cl_read_target,
+    .kernels = cl_read_kernels,
+    .params = cl_read_params,
+};

@@ -16,65 +16,49 @@
 typedef kdl_status kdl_target_reader(const uint8_t *data, size_t size, kdl_image_target *target);
 typedef kdl_status kdl_kernel_reader(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                      void *user);
-
-kdl_target_reader kdl_amdgpu_read_target;
-kdl_kernel_reader kdl_amdgpu_read_kernels;
-kdl_target_reader kdl_cubin_read_target;
-kdl_kernel_reader kdl_cubin_read_kernels;
-kdl_target_reader kdl_host_elf_read_target;
-kdl_kernel_reader kdl_host_elf_read_kernels;
-kdl_target_reader kdl_llvm_bitcode_read_target;
-kdl_kernel_reader kdl_llvm_bitcode_read_kernels;
-kdl_target_reader kdl_opencl_c_read_target;
-kdl_kernel_reader kdl_opencl_c_read_kernels;
-kdl_target_reader kdl_ptx_read_target;
-kdl_kernel_reader kdl_ptx_read_kernels;
-kdl_target_reader kdl_spirv_read_target;
-kdl_kernel_reader kdl_spirv_read_kernels;
-kdl_target_reader kdl_tile_ir_read_target;
-kdl_kernel_reader kdl_tile_ir_read_kernels;
-kdl_target_reader kdl_zebin_read_target;
-kdl_kernel_reader kdl_zebin_read_kernels;
-
 /* Leaves `index` to the caller. */
 typedef kdl_status kdl_params_reader(const uint8_t *data, size_t size, kdl_string kernel,
                                      kdl_visit_param *visit, void *user);
-
-kdl_params_reader kdl_amdgpu_read_params;
-kdl_params_reader kdl_cubin_read_params;
-kdl_params_reader kdl_opencl_c_read_params;
-kdl_params_reader kdl_ptx_read_params;
-kdl_params_reader kdl_spirv_read_params;
-kdl_params_reader kdl_zebin_read_params;
-
 typedef void kdl_geometry_reader(const uint8_t *data, size_t size, kdl_string kernel,
                                  kdl_image_geometry *geometry);
-
-kdl_geometry_reader kdl_amdgpu_read_geometry;
-kdl_geometry_reader kdl_host_elf_read_geometry;
-kdl_geometry_reader kdl_spirv_read_geometry;
-kdl_geometry_reader kdl_zebin_read_geometry;
-
 typedef kdl_status kdl_resources_reader(const uint8_t *data, size_t size,
                                         kdl_visit_resources *visit, void *user);
-
-kdl_resources_reader kdl_amdgpu_read_resources;
-kdl_resources_reader kdl_cubin_read_resources;
-kdl_resources_reader kdl_host_elf_read_resources;
-kdl_resources_reader kdl_zebin_read_resources;
-
 typedef kdl_status kdl_effects_reader(const uint8_t *data, size_t size, kdl_visit_effect *visit,
                                       void *user);
-
-kdl_effects_reader kdl_amdgpu_read_effects;
-kdl_effects_reader kdl_cubin_read_effects;
-
 typedef kdl_status kdl_digests_reader(const uint8_t *data, size_t size, kdl_visit_digest *visit,
                                       void *user);
+typedef kdl_status kdl_unresolved_reader(const uint8_t *data, size_t size, bool *unresolved);
 
-kdl_digests_reader kdl_amdgpu_read_digests;
-kdl_digests_reader kdl_cubin_read_digests;
-kdl_digests_reader kdl_ptx_read_digests;
+/* What reads the images of a kind: kdl_READER_readers for every reader of lib/inspect/kinds.def, in
+ * the file of its target reader. */
+typedef struct kdl_image_readers {
+  kdl_target_reader *target;
+  kdl_kernel_reader *kernels;
+  /* NULL: images of the kind do not tell. */
+  kdl_params_reader *params;
+  kdl_geometry_reader *geometry;
+  kdl_resources_reader *resources;
+  kdl_effects_reader *effects;
+  kdl_digests_reader *digests;       /* NULL: all code of an image is that of each kernel */
+  kdl_unresolved_reader *unresolved; /* NULL: images of the kind are linked */
+} kdl_image_readers;
+
+#define KDL_IMAGE_KIND(id, name, llvm, first_bytes, holds, reader, ...)                            \
+  extern const kdl_image_readers kdl_##reader##_readers;
+#include "lib/inspect/kinds.def"
+#undef KDL_IMAGE_KIND
+
+/* Parts of readers in other files. */
+kdl_target_reader kdl_amdgpu_read_target;
+kdl_kernel_reader kdl_amdgpu_read_kernels;
+kdl_params_reader kdl_amdgpu_read_params;
+kdl_geometry_reader kdl_amdgpu_read_geometry, kdl_host_elf_read_geometry;
+kdl_resources_reader kdl_amdgpu_read_resources, kdl_cubin_read_resources;
+kdl_effects_reader kdl_amdgpu_read_effects, kdl_cubin_read_effects;
+kdl_digests_reader kdl_amdgpu_read_digests, kdl_cubin_read_digests, kdl_host_elf_read_digests,
+    kdl_zebin_read_digests;
+kdl_params_reader kdl_spirv_read_params;
+kdl_unresolved_reader kdl_cubin_read_unresolved;
 
 static inline uint32_t kdl_resource_clamp(uint64_t value) {
   return value < KDL_NO_RESOURCE ? (uint32_t)value : KDL_NO_RESOURCE - 1;
@@ -85,12 +69,6 @@ kdl_status kdl_no_such_kernel(kdl_string kernel);
 
 /* Whether text begins with PTX's `.version`, after blanks and whole comments. */
 bool kdl_ptx_begins(const void *head, size_t size);
-
-/* Whether the bytes begin with the magic of Tile IR. */
-bool kdl_tile_ir_begins(const void *head, size_t size);
-
-/* Whether PTX declares a function or a variable `.extern` that the driver does not define. */
-bool kdl_ptx_has_unresolved(const void *data, size_t size);
 
 /* Whether NVIDIA's driver defines a function of that name for every module. */
 bool kdl_nvidia_driver_defines(const char *name, size_t length);

@@ -5,6 +5,7 @@
  * are.
  */
 #include "lib/image/readers.h"
+#include "lib/inspect/kinds.h"
 #include "support/base/elf_file.h"
 #include "support/base/text.h"
 
@@ -22,7 +23,7 @@ static bool is_unresolved(const kdl_elf_symbol *symbol) {
   return !symbol->is_defined && symbol->binding == STB_GLOBAL && symbol->type != STT_NOTYPE;
 }
 
-static kdl_status cubin_unresolved(const uint8_t *data, size_t size, bool *unresolved) {
+kdl_status kdl_cubin_read_unresolved(const uint8_t *data, size_t size, bool *unresolved) {
   kdl_elf elf;
   kdl_elf_symbols symbols;
   kdl_status status = kdl_elf_open(data, size, &elf);
@@ -43,6 +44,7 @@ static kdl_status cubin_unresolved(const uint8_t *data, size_t size, bool *unres
 
 kdl_status kdl_image_read_unresolved(kdl_image_kind kind, const void *data, size_t size,
                                      bool *out_unresolved) {
-  *out_unresolved = kind == KDL_IMAGE_PTX && kdl_ptx_has_unresolved(data, size);
-  return kind == KDL_IMAGE_CUBIN ? cubin_unresolved(data, size, out_unresolved) : KDL_OK;
+  kdl_unresolved_reader *read = kdl_image_kind_get(kind)->readers->unresolved;
+  *out_unresolved = false;
+  return read ? read(data, size, out_unresolved) : KDL_OK;
 }

@@ -22,8 +22,11 @@ kdl_status kdl_image_read_resources(kdl_image_kind kind, const void *data, size_
 /* ------------------------------------------------------------------------------------------ */
 /* Effects                                                                                      */
 
-/* Calls `visit` for each kernel of a cubin or an AMD code object, as kdl_image_read_resources does;
- * KDL_UNSUPPORTED for other kinds. */
+/* Whether the code of such images is read: cubins and AMD code objects. */
+bool kdl_image_has_effects(kdl_image_kind kind);
+
+/* Calls `visit` for each kernel of such an image, as kdl_image_read_resources does; KDL_UNSUPPORTED
+ * for other kinds. */
 typedef int kdl_visit_effect(void *user, kdl_string kernel, kdl_kernel_effect effect);
 kdl_status kdl_image_read_effects(kdl_image_kind kind, const void *data, size_t size,
                                   kdl_visit_effect *visit, void *user);

@@ -2,6 +2,7 @@
 #include "lib/select/catalog.h"
 
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/select/kernel_map.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
@@ -57,17 +58,13 @@ static image_version version_under_key(const kdl_image *image, kdl_string key) {
   return (image_version){0};
 }
 
-/* Writers of a kernel index add kdl.version; the reader of fatbins adds kdl.ptx_isa and
- * kdl.tile_ir. */
+/* Writers of a kernel index add kdl.version; the reader of fatbins adds the kind's own key. */
 static image_version declared_version(const kdl_image *image) {
   if (!(image->metadata_flags & KDL_METADATA_HAS_VERSION))
     return (image_version){0};
   image_version version = version_under_key(image, KDL_TEXT("kdl.version"));
-  if (!version.major && image->kind == KDL_IMAGE_PTX)
-    return version_under_key(image, KDL_TEXT("kdl.ptx_isa"));
-  if (!version.major && image->kind == KDL_IMAGE_TILEIR)
-    return version_under_key(image, KDL_TEXT("kdl.tile_ir"));
-  return version;
+  const char *key = kdl_image_kind_get(image->kind)->version_key;
+  return version.major ? version : version_under_key(image, kdl_text_of(key));
 }
 
 /* The version is in the image's header, and SPIR-V capabilities follow it. They are read only where
@@ -95,8 +92,7 @@ static image_version image_version_of(kdl_container *container, uint32_t index) 
 }
 
 static bool kind_has_version(kdl_image_kind kind) {
-  return kind == KDL_IMAGE_PTX || kind == KDL_IMAGE_SPIRV || kind == KDL_IMAGE_HSACO ||
-         kind == KDL_IMAGE_TILEIR;
+  return kdl_image_kind_get(kind)->version_key != NULL;
 }
 
 bool kdl_catalog_rule_is_shared(const kdl_image *image) {

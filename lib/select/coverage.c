@@ -2,6 +2,7 @@
 #include "lib/select/coverage.h"
 
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/resources.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
@@ -137,7 +138,7 @@ static bool add_keys(kdl_inventory *inventory, const kdl_image *from, const inve
 /* Input of a device linker is either also present in linked form, or meant for linking at run time,
  * as cuFFT's LTO-IR. It counts only in a library that has nothing else. */
 static bool is_link_input(const kdl_image *image) {
-  return image->is_link_input || image->kind == KDL_IMAGE_LTOIR;
+  return image->is_link_input || kdl_image_kind_holds(image->kind, KDL_HOLDS_LINK_INPUT);
 }
 
 static bool has_link_inputs_only(const kdl_catalog *catalog) {
@@ -183,8 +184,7 @@ static bool add_effects(kdl_inventory *inventory, size_t index, const inventory_
   kdl_image_kind kind = (kdl_image_kind)kdl_catalog_rule(inventory->catalog, index)->kind;
   const void *data;
   size_t size;
-  if ((kind != KDL_IMAGE_CUBIN && kind != KDL_IMAGE_HSACO) ||
-      inventory->entry_count == image->first ||
+  if (!kdl_image_has_effects(kind) || inventory->entry_count == image->first ||
       kdl_container_acquire_bytes(container, (uint32_t)index, &data, &size) != KDL_OK)
     return true;
   effect_collector to = {inventory, image, kind, true};

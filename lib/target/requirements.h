@@ -8,10 +8,28 @@
 #ifndef KDL_LIB_TARGET_REQUIREMENTS_H
 #define KDL_LIB_TARGET_REQUIREMENTS_H
 
+#include "lib/inspect/kinds.h"
 #include "lib/target/target.h"
 
-/* All families: kinds of image at 48 + kind, and a bit that no device has. */
+/* The kinds of image that hold code, numbered from 1; all others are KDL_CODE_NONE. */
+enum kdl_code_kind {
+  KDL_CODE_NONE,
+#define KDL_IMAGE_KIND(id, name, llvm, first_bytes, holds, ...)                                    \
+  KDL_CODE_##id, /* has the number of the next kind if it holds no code */                         \
+      KDL_CODE_AFTER_##id = KDL_CODE_##id - (KDL_HOLDS_##holds < KDL_HOLDS_MACHINE_CODE),
+#include "lib/inspect/kinds.def"
+#undef KDL_IMAGE_KIND
+  KDL_CODE_COUNT,
+};
+
+/* All families: kinds of image, and a bit that no device has. */
 enum { KDL_NEED_KIND = 64 + 48, KDL_NEED_IMPOSSIBLE = 64 + 63 };
+
+_Static_assert(KDL_NEED_KIND + (int)KDL_CODE_COUNT <= (int)KDL_NEED_IMPOSSIBLE,
+               "more kinds of image than bits");
+
+/* The bit of KDL_NEED_KIND of a kind. */
+unsigned kdl_need_kind(kdl_image_kind kind);
 
 /* NVIDIA: PTX ISA versions and Tile IR versions, numbered in nvptx.c; and, for cubins of desktop
  * parts, not being a Tegra. */
@@ -86,6 +104,11 @@ static inline unsigned kdl_count_bits(uint64_t word) {
 
 static inline void kdl_rule_rank(kdl_image_rule *rule, kdl_tier tier, uint64_t detail) {
   rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | detail << KDL_RANK_DETAIL_SHIFT;
+}
+
+/* In the tier of the image's kind. */
+static inline void kdl_rule_rank_kind(kdl_image_rule *rule, uint64_t detail) {
+  kdl_rule_rank(rule, (kdl_tier)kdl_image_kind_get((kdl_image_kind)rule->kind)->tier, detail);
 }
 
 static inline void kdl_rule_fault(kdl_image_rule *rule, uint64_t reasons) {

@@ -38,21 +38,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KDL_IMAGE_KIND_COUNT = KDL_IMAGE_TILEIR + 1 };
-
 /* The rule that applies to an image. */
 typedef enum kdl_image_form {
   KDL_FORM_NONE = 0,
   KDL_FORM_CUBIN,
-  KDL_FORM_PTX,
-  KDL_FORM_HSACO,   /* for one AMD processor */
-  KDL_FORM_GENERIC, /* for an AMD generic processor */
+  KDL_FORM_NVIDIA_IR, /* PTX, Tile IR */
+  KDL_FORM_HSACO,     /* for one AMD processor */
+  KDL_FORM_GENERIC,   /* for an AMD generic processor */
   KDL_FORM_AMDGCNSPIRV,
   KDL_FORM_ZEBIN,
   KDL_FORM_SPIRV,
   KDL_FORM_CL, /* OpenCL C: any device behind OpenCL */
   KDL_FORM_HOST,
-  KDL_FORM_TILEIR,
   KDL_FORM_PORTABLE, /* bitcode for every device that kdl-ld makes images for */
   KDL_FORM_BITCODE,  /* LLVM's or NVIDIA's: must be linked and compiled first */
 } kdl_image_form;

@@ -24,6 +24,9 @@
 #define KDL_MAGIC_SPIRV UINT32_C(0x07230203)
 #define KDL_MAGIC_SPIRV_BIG_ENDIAN UINT32_C(0x03022307)
 
+/* CUDA Tile IR, with the NUL. */
+#define KDL_MAGIC_TILE_IR "\177TileIR\0"
+
 /* Recorded sequences: lib/inspect/sequences.h. */
 #define KDL_MAGIC_SEQUENCE UINT32_C(0x51534bf7)
 

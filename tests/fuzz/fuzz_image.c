@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One image of the kind that the first byte picks. */
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/resources.h"
 #include "support/base/elf_file.h"
 #include "support/base/text.h"
@@ -102,7 +103,7 @@ static void read_elf(const uint8_t *image, size_t size) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)
     return 0;
-  kdl_image_kind kind = (kdl_image_kind)(data[0] % (KDL_IMAGE_TILEIR + 1));
+  kdl_image_kind kind = (kdl_image_kind)(data[0] % KDL_IMAGE_KIND_COUNT);
   /* A copy, so that the image's end is the allocation's. */
   uint8_t *image = malloc(size);
   if (!image)

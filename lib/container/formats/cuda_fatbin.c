@@ -5,6 +5,7 @@
  * nvFatbin in every mode, on NVIDIA's own libraries, and on cuobjdump's output for altered files.
  */
 #include "lib/container/container.h"
+#include "lib/inspect/kinds.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
@@ -28,16 +29,6 @@ enum {
   flag_arch_specific = 1 << 20,
   flag_family_specific = 1 << 21,
   flag_attributes = 1 << 24, /* the options are a binary table of the cubin's attributes */
-};
-
-static const struct {
-  uint16_t number;
-  kdl_image_kind kind;
-  uint16_t llvm_kind;
-} kinds[] = {
-    {1, KDL_IMAGE_PTX, 5},       {2, KDL_IMAGE_CUBIN, 3}, {8, KDL_IMAGE_LTOIR, 0},
-    {16, KDL_IMAGE_CUBIN, 3}, /* cuobjdump lists it among the ELF files */
-    {0x80, KDL_IMAGE_TILEIR, 0},
 };
 
 typedef struct {
@@ -177,14 +168,6 @@ static kdl_status put_fatbin_options(const fatbin_reader *walk, const fatbin_ent
                            length);
 }
 
-static bool is_known_kind(uint16_t number) {
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
-    if (kinds[i].number == number)
-      return true;
-  }
-  return false;
-}
-
 static kdl_status read_fatbin_pairs(const fatbin_reader *walk, const fatbin_entry *entry,
                                     kdl_image *image) {
   static const char triple[] = "nvptx64-nvidia-cuda";
@@ -199,17 +182,16 @@ static kdl_status read_fatbin_pairs(const fatbin_reader *walk, const fatbin_entr
                                                              : "";
   int length = snprintf(text, sizeof text, "sm_%" PRIu32 "%s", entry->arch, suffix);
   kdl_status status = put_fatbin_pair(walk, &pairs, "arch", text, (size_t)length);
-  if (status == KDL_OK && !is_known_kind(entry->kind)) {
+  if (status == KDL_OK && image->kind == KDL_IMAGE_UNKNOWN) {
     length = snprintf(text, sizeof text, "0x%x", entry->kind);
     status = put_fatbin_pair(walk, &pairs, "kdl.kind", text, (size_t)length);
   }
-  if (status == KDL_OK && image->kind == KDL_IMAGE_PTX) {
-    length = snprintf(text, sizeof text, "%u.%u", entry->major, entry->minor);
-    status = put_fatbin_pair(walk, &pairs, "kdl.ptx_isa", text, (size_t)length);
-  }
-  if (status == KDL_OK && image->kind == KDL_IMAGE_TILEIR) { /* both in one field */
-    length = snprintf(text, sizeof text, "%u.%u", entry->major >> 8, entry->major & 0xff);
-    status = put_fatbin_pair(walk, &pairs, "kdl.tile_ir", text, (size_t)length);
+  const char *version_key = kdl_image_kind_get(image->kind)->version_key;
+  if (status == KDL_OK && version_key) {
+    bool in_one_field = image->kind == KDL_IMAGE_TILEIR;
+    length = snprintf(text, sizeof text, "%u.%u", in_one_field ? entry->major >> 8 : entry->major,
+                      in_one_field ? entry->major & 0xff : entry->minor);
+    status = put_fatbin_pair(walk, &pairs, version_key, text, (size_t)length);
   }
   if (status == KDL_OK && entry->name_offset)
     status = put_fatbin_string(walk, entry, &pairs, "kdl.source_name", entry->at + 32, "entry name",
@@ -260,17 +242,14 @@ static kdl_status locate_payload(const kdl_region *region, const fatbin_entry *e
 }
 
 static kdl_status read_fatbin_entry(const fatbin_reader *walk, const fatbin_entry *entry) {
+  kdl_image_kind kind = kdl_image_kind_of_fatbin(entry->kind);
   kdl_image image = {
+      .kind = kind,
+      .declared_kind = kdl_llvm_image_kind(kind),
       .offload_kind = KDL_OFFLOAD_CUDA,
       .header_offset = walk->region->base + entry->at,
       .label = walk->label,
   };
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
-    if (kinds[i].number == entry->kind) {
-      image.kind = kinds[i].kind;
-      image.declared_kind = kinds[i].llvm_kind;
-    }
-  }
   kdl_status status = locate_payload(walk->region, entry, &image);
   if (status == KDL_OK)
     status = read_fatbin_pairs(walk, entry, &image);

@@ -180,3 +180,13 @@ kdl_status kdl_amdgpu_check_symbols(const void *data, size_t size) {
   }
   return KDL_OK;
 }
+
+const kdl_image_readers kdl_amdgpu_readers = {
+    .target = kdl_amdgpu_read_target,
+    .kernels = kdl_amdgpu_read_kernels,
+    .params = kdl_amdgpu_read_params,
+    .geometry = kdl_amdgpu_read_geometry,
+    .resources = kdl_amdgpu_read_resources,
+    .effects = kdl_amdgpu_read_effects,
+    .digests = kdl_amdgpu_read_digests,
+};

@@ -124,7 +124,7 @@ static kdl_status print_host_arch(const kdl_elf *elf, kdl_image_target *target) 
   return status;
 }
 
-kdl_status kdl_host_elf_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+static kdl_status host_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   print_triple(&elf, target);
@@ -144,8 +144,8 @@ static bool is_runtime(const char *name) {
   return strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0;
 }
 
-kdl_status kdl_host_elf_read_resources(const uint8_t *data, size_t size, kdl_visit_resources *visit,
-                                       void *user) {
+static kdl_status host_read_resources(const uint8_t *data, size_t size, kdl_visit_resources *visit,
+                                      void *user) {
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   kdl_elf_symbols symbols;
@@ -176,7 +176,15 @@ static int visit_name_only(void *user, kdl_string kernel, const kdl_kernel_resou
   return to->visit(to->user, kernel.data, kernel.length);
 }
 
-kdl_status kdl_host_elf_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                     void *user) {
-  return kdl_host_elf_read_resources(data, size, visit_name_only, &(name_visitor){visit, user});
+static kdl_status host_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                    void *user) {
+  return host_read_resources(data, size, visit_name_only, &(name_visitor){visit, user});
 }
+
+const kdl_image_readers kdl_host_elf_readers = {
+    .target = host_read_target,
+    .kernels = host_read_kernels,
+    .geometry = kdl_host_elf_read_geometry,
+    .resources = host_read_resources,
+    .digests = kdl_host_elf_read_digests,
+};

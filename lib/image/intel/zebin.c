@@ -22,7 +22,7 @@ enum { note_product_config = 6 };
 /* Contains functions that kernels call; not a kernel. */
 static const char external_functions[] = "Intel_Symbol_Table_Void_Program";
 
-kdl_status kdl_zebin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+static kdl_status zebin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   snprintf(target->triple, sizeof target->triple, "%s",
@@ -47,8 +47,8 @@ kdl_status kdl_zebin_read_target(const uint8_t *data, size_t size, kdl_image_tar
   return status;
 }
 
-kdl_status kdl_zebin_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                  void *user) {
+static kdl_status zebin_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                     void *user) {
   static const char prefix[] = ".text.";
   const size_t prefix_length = sizeof prefix - 1;
   kdl_elf elf;
@@ -95,8 +95,8 @@ static kdl_status read_ze_info_kernel(const uint8_t *data, size_t size, kdl_stri
 
 /* The driver places arguments in the payload, so there are no offsets. IGC stores a value's size
  * rounded to 4 bytes; other writers store its size. */
-kdl_status kdl_zebin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
-                                 kdl_visit_param *visit, void *user) {
+static kdl_status zebin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                                    kdl_visit_param *visit, void *user) {
   kdl_ze_kernel found;
   KDL_TRY(read_ze_info_kernel(data, size, kernel, &found));
   for (uint32_t i = 0; i < found.param_count; ++i) {
@@ -113,8 +113,8 @@ kdl_status kdl_zebin_read_params(const uint8_t *data, size_t size, kdl_string ke
   return KDL_OK;
 }
 
-void kdl_zebin_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
-                             kdl_image_geometry *geometry) {
+static void zebin_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
+                                kdl_image_geometry *geometry) {
   kdl_ze_kernel found;
   if (read_ze_info_kernel(data, size, kernel, &found) == KDL_OK)
     memcpy(geometry->block, found.block, sizeof geometry->block);
@@ -174,8 +174,8 @@ static int visit_ze_kernel(void *user, kdl_string name, const kdl_ze_kernel *ker
   return reader->visit(reader->user, name, &uses);
 }
 
-kdl_status kdl_zebin_read_resources(const uint8_t *data, size_t size, kdl_visit_resources *visit,
-                                    void *user) {
+static kdl_status zebin_read_resources(const uint8_t *data, size_t size, kdl_visit_resources *visit,
+                                       void *user) {
   kdl_elf elf;
   kdl_ze_info info;
   zebin_reader reader = {.visit = visit, .user = user};
@@ -187,3 +187,12 @@ kdl_status kdl_zebin_read_resources(const uint8_t *data, size_t size, kdl_visit_
   kdl_name_table_free(&reader.code);
   return status;
 }
+
+const kdl_image_readers kdl_zebin_readers = {
+    .target = zebin_read_target,
+    .kernels = zebin_read_kernels,
+    .params = zebin_read_params,
+    .geometry = zebin_read_geometry,
+    .resources = zebin_read_resources,
+    .digests = kdl_zebin_read_digests,
+};

@@ -239,8 +239,7 @@ static kdl_status finish_target(const function_target *functions, kdl_image_targ
   return kdl_target_append(target->arch, KDL_TARGET_NAME, "target-cpu", arch, (size_t)length, 0);
 }
 
-kdl_status kdl_llvm_bitcode_read_target(const uint8_t *data, size_t size,
-                                        kdl_image_target *target) {
+static kdl_status bitcode_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   kdl_bitcode bitcode;
   kdl_bitblock module;
   bool more = false;
@@ -397,10 +396,10 @@ static kdl_status walk_modules(const uint8_t *data, size_t size, kernel_walk *wa
 }
 
 /* Bitcode without a triple is portable, with kernels by convention, unless it has none of those. */
-kdl_status kdl_llvm_bitcode_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                         void *user) {
+static kdl_status bitcode_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                       void *user) {
   kdl_image_target target = {0};
-  KDL_TRY(kdl_llvm_bitcode_read_target(data, size, &target));
+  KDL_TRY(bitcode_read_target(data, size, &target));
   kdl_annotations annotations;
   kdl_bitcode bitcode;
   kernel_walk walk = {
@@ -416,3 +415,8 @@ kdl_status kdl_llvm_bitcode_read_kernels(const uint8_t *data, size_t size, kdl_v
   walk.is_device = false;
   return walk_modules(data, size, &walk);
 }
+
+const kdl_image_readers kdl_llvm_bitcode_readers = {
+    .target = bitcode_read_target,
+    .kernels = bitcode_read_kernels,
+};

@@ -73,7 +73,7 @@ static kdl_status read_tool_info(const kdl_elf *elf, unsigned sm, bool *is_famil
   return status;
 }
 
-kdl_status kdl_cubin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+static kdl_status cubin_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   kdl_elf elf;
   KDL_TRY(kdl_elf_open(data, size, &elf));
   snprintf(target->triple, sizeof target->triple, "%s",
@@ -102,8 +102,8 @@ kdl_status kdl_cubin_read_target(const uint8_t *data, size_t size, kdl_image_tar
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels and their parameters                                                                 */
 
-kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                  void *user) {
+static kdl_status cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                     void *user) {
   kdl_elf elf;
   kdl_elf_symbols symbols;
   KDL_TRY(kdl_elf_open(data, size, &elf));
@@ -171,8 +171,8 @@ static kdl_status read_cubin_params(kdl_cubin_attributes *list, param_list *para
   return status;
 }
 
-kdl_status kdl_cubin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
-                                 kdl_visit_param *visit, void *user) {
+static kdl_status cubin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                                    kdl_visit_param *visit, void *user) {
   kdl_elf elf;
   kdl_cubin_attributes list = {.elf = &elf, .name = ".nv.info"};
   bool found = false;
@@ -191,3 +191,13 @@ kdl_status kdl_cubin_read_params(const uint8_t *data, size_t size, kdl_string ke
   }
   return status;
 }
+
+const kdl_image_readers kdl_cubin_readers = {
+    .target = cubin_read_target,
+    .kernels = cubin_read_kernels,
+    .params = cubin_read_params,
+    .resources = kdl_cubin_read_resources,
+    .effects = kdl_cubin_read_effects,
+    .digests = kdl_cubin_read_digests,
+    .unresolved = kdl_cubin_read_unresolved,
+};

@@ -190,7 +190,7 @@ static kdl_status ptx_read_arch(scanner *s, kdl_image_target *target) {
   }
 }
 
-kdl_status kdl_ptx_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+static kdl_status ptx_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   scanner s = ptx_scan(data, size);
   token t = ptx_next(&s);
   if (!ptx_token_is(t, ".version"))
@@ -234,8 +234,8 @@ static bool has_body(scanner *s) {
   return false;
 }
 
-kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                void *user) {
+static kdl_status ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                   void *user) {
   scanner s = ptx_scan(data, size);
   finder entries = {.word = ".entry"};
   while (ptx_find(&s, &entries)) {
@@ -258,18 +258,18 @@ static token function_name(scanner *s) {
   return ptx_next(s);
 }
 
-bool kdl_ptx_has_unresolved(const void *data, size_t size) {
+/* Whether it declares a function or a variable `.extern` that the driver does not define. */
+static kdl_status ptx_read_unresolved(const uint8_t *data, size_t size, bool *unresolved) {
   scanner s = ptx_scan(data, size);
   finder externs = {.word = ".extern"};
-  while (ptx_find(&s, &externs)) {
+  while (!*unresolved && ptx_find(&s, &externs)) {
     token space = ptx_next(&s); /* .shared is dynamic group memory of the launch */
-    if (ptx_token_is(space, ".global") || ptx_token_is(space, ".const"))
-      return true;
     token name = ptx_token_is(space, ".func") ? function_name(&s) : space;
-    if (ptx_token_is(space, ".func") && !kdl_nvidia_driver_defines(name.text, name.length))
-      return true;
+    *unresolved =
+        ptx_token_is(space, ".global") || ptx_token_is(space, ".const") ||
+        (ptx_token_is(space, ".func") && !kdl_nvidia_driver_defines(name.text, name.length));
   }
-  return false;
+  return KDL_OK;
 }
 
 /* Pointers and integers of a pointer's size look alike unless `.ptr` follows. */
@@ -407,8 +407,8 @@ static kdl_status ptx_visit_params(scanner *s, uint32_t pointer_size, kdl_visit_
   return KDL_OK;
 }
 
-kdl_status kdl_ptx_read_params(const uint8_t *data, size_t size, kdl_string kernel,
-                               kdl_visit_param *visit, void *user) {
+static kdl_status ptx_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                                  kdl_visit_param *visit, void *user) {
   scanner s = ptx_scan(data, size);
   uint32_t bits = 32;
   for (token t = ptx_next(&s); t.length; t = ptx_next(&s)) {
@@ -470,8 +470,8 @@ static int hash_ptx_param(void *user, const kdl_image_param *param) {
   return 0;
 }
 
-kdl_status kdl_ptx_read_digests(const uint8_t *data, size_t size, kdl_visit_digest *visit,
-                                void *user) {
+static kdl_status ptx_read_digests(const uint8_t *data, size_t size, kdl_visit_digest *visit,
+                                   void *user) {
   enum { pointer_size = 8 };
   scanner s = ptx_scan(data, size);
   finder entries = {.word = ".entry"};
@@ -492,3 +492,11 @@ kdl_status kdl_ptx_read_digests(const uint8_t *data, size_t size, kdl_visit_dige
   }
   return KDL_OK;
 }
+
+const kdl_image_readers kdl_ptx_readers = {
+    .target = ptx_read_target,
+    .kernels = ptx_read_kernels,
+    .params = ptx_read_params,
+    .digests = ptx_read_digests,
+    .unresolved = ptx_read_unresolved,
+};

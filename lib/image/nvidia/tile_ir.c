@@ -7,6 +7,7 @@
  */
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"
+#include "support/base/magic.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -221,20 +222,15 @@ static kdl_status read_function(tile_range *range, uint64_t *out_name, bool *out
 /* ------------------------------------------------------------------------------------------ */
 /* The reader                                                                                   */
 
-bool kdl_tile_ir_begins(const void *head, size_t size) {
-  static const char magic[major_at] = "\177TileIR";
-  return size >= sizeof magic && memcmp(head, magic, sizeof magic) == 0;
-}
-
 static kdl_status check_header(const uint8_t *data, size_t size) {
-  if (!kdl_tile_ir_begins(data, size))
+  if (size < major_at || memcmp(data, KDL_MAGIC_TILE_IR, major_at) != 0)
     return kdl_malformed_at(0, "magic", "expected \\x7fTileIR\\0");
   if (size < header_size)
     return kdl_malformed_at(0, "header", "found %zu bytes, expected %d", size, header_size);
   return KDL_OK;
 }
 
-kdl_status kdl_tile_ir_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+static kdl_status tile_ir_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   KDL_TRY(check_header(data, size));
   snprintf(target->triple, sizeof target->triple, "nvptx64-nvidia-cuda");
   /* Bytecode is for no architecture; nvFatbin writes the first that the language supports. */
@@ -245,8 +241,8 @@ kdl_status kdl_tile_ir_read_target(const uint8_t *data, size_t size, kdl_image_t
   return KDL_OK;
 }
 
-kdl_status kdl_tile_ir_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                    void *user) {
+static kdl_status tile_ir_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                       void *user) {
   tile_sections sections;
   tile_strings strings;
   KDL_TRY(check_header(data, size));
@@ -274,3 +270,8 @@ kdl_status kdl_tile_ir_read_kernels(const uint8_t *data, size_t size, kdl_visit_
   }
   return KDL_OK;
 }
+
+const kdl_image_readers kdl_tile_ir_readers = {
+    .target = tile_ir_read_target,
+    .kernels = tile_ir_read_kernels,
+};

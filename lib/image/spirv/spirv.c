@@ -98,7 +98,7 @@ static void write_tokens(unsigned needs, char *out) {
   }
 }
 
-kdl_status kdl_spirv_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+static kdl_status spirv_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
   static const struct {
     uint32_t addressing;
     const char *triple;
@@ -167,8 +167,8 @@ kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name) {
   return status;
 }
 
-kdl_status kdl_spirv_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                  void *user) {
+static kdl_status spirv_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                     void *user) {
   kdl_spirv m;
   kdl_status status = kdl_spirv_open(data, size, &m);
   if (status != KDL_OK)
@@ -185,8 +185,8 @@ kdl_status kdl_spirv_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
   return status;
 }
 
-void kdl_spirv_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
-                             kdl_image_geometry *geometry) {
+static void spirv_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
+                                kdl_image_geometry *geometry) {
   kdl_spirv m;
   kdl_string name = {NULL, 0};
   if (kdl_spirv_open(data, size, &m) != KDL_OK || m.is_big_endian)
@@ -206,3 +206,10 @@ void kdl_spirv_read_geometry(const uint8_t *data, size_t size, kdl_string kernel
     return;
   }
 }
+
+const kdl_image_readers kdl_spirv_readers = {
+    .target = spirv_read_target,
+    .kernels = spirv_read_kernels,
+    .params = kdl_spirv_read_params,
+    .geometry = spirv_read_geometry,
+};

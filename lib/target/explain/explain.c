@@ -402,7 +402,7 @@ static void words_kind(mismatch_ref m, kdl_out *out) {
   for (unsigned kind = 1; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
     if (kind != KDL_IMAGE_BITCODE && /* no driver loads it */
         (kind != KDL_IMAGE_SPIRV || m->device_rule->spirv) &&
-        !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + kind)) {
+        !kdl_feature_has(m->device_rule->lacks, kdl_need_kind((kdl_image_kind)kind))) {
       kdl_out_format(out, "%s%s", join, kdl_image_kind_name((kdl_image_kind)kind));
       join = ", ";
     }

@@ -86,7 +86,7 @@ static void fix_vendor(mismatch_ref m, kdl_out *out) {
   uint32_t impossible = m->image_rule->lowering_needs & ~(1u << KDL_LOWERING_TRANSLATOR) &
                         m->device_rule->lowering_lacks;
   if (m->image_rule->form == KDL_FORM_SPIRV && !impossible &&
-      !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE))
+      !kdl_feature_has(m->device_rule->lacks, kdl_need_kind(KDL_IMAGE_BITCODE)))
     kdl_out_format(out,
                    "load it by libkdl on a machine with llvm-spirv, which translates it; a device "
                    "is described with it by tools=kdl-ld+llvm-spirv");
@@ -96,7 +96,7 @@ static void fix_vendor(mismatch_ref m, kdl_out *out) {
 static void fix_kind(mismatch_ref m, kdl_out *out) {
   if (m->image_rule->kind == KDL_IMAGE_BITCODE && m->device_rule->family == KDL_FAMILY_SPIRV &&
       !m->device_rule->spirv &&
-      !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
+      !kdl_feature_has(m->device_rule->lacks, kdl_need_kind(KDL_IMAGE_CL)))
     kdl_out_format(out,
                    "add OpenCL C, as by kdl cc --targets=opencl-c: the driver takes no SPIR-V, "
                    "which kdl-ld would make");

@@ -266,7 +266,7 @@ void kdl_amdgcn_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
     kdl_rule_arch(rule, kdl_amdgcn_arch(id.processor), kdl_amdgcn_arch(id.processor));
   if (rule->kind == KDL_IMAGE_BITCODE) {
     rule->form = KDL_FORM_BITCODE;
-    kdl_rule_rank(rule, KDL_TIER_BITCODE, (generic ? 0 : 4) + named);
+    kdl_rule_rank_kind(rule, (generic ? 0 : 4) + named);
   } else {
     rule->form = generic ? KDL_FORM_GENERIC : KDL_FORM_HSACO;
     kdl_rule_rank(rule, generic ? KDL_TIER_GENERIC : KDL_TIER_NATIVE, named);
@@ -302,7 +302,5 @@ bool kdl_amdgcn_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_f
     kdl_feature_add(has, KDL_NEED_GENERIC_LOADER);
     kdl_feature_add(has, KDL_NEED_SPIRV_COMPILER);
   }
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_HSACO);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_SPIRV);
   return true;
 }

@@ -55,6 +55,5 @@ bool kdl_cpu_device(const kdl_device_desc *desc, kdl_target_family family, kdl_c
     return false;
   rule->arch = KDL_ARCH(family, 0);
   kdl_feature_join(has, set);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_OBJECT);
   return true;
 }

@@ -169,7 +169,7 @@ void kdl_intel_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
     return;
   rule->form = KDL_FORM_ZEBIN;
   kdl_rule_arch(rule, ip_arch(ip), ip_arch(ip));
-  kdl_rule_rank(rule, KDL_TIER_NATIVE, 0);
+  kdl_rule_rank_kind(rule, 0);
 }
 
 bool kdl_intel_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
@@ -188,7 +188,5 @@ bool kdl_intel_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_fe
   for (uint32_t minor = 0; minor <= newest && minor <= 15; ++minor)
     kdl_feature_add(has, KDL_NEED_SPIRV + minor);
   kdl_feature_add(has, KDL_NEED_ADDRESS_64);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_SPIRV);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_ZEBIN);
   return true;
 }

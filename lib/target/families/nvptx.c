@@ -255,7 +255,7 @@ static void compile_cubin(const kdl_nvptx_arch *arch, kdl_image_rule *rule) {
   kdl_rule_rank(rule, tier, CC(arch->major, arch->minor));
 }
 
-static void compile_ir(const kdl_image_desc *desc, const kdl_nvptx_arch *arch, kdl_tier tier,
+static void compile_ir(const kdl_image_desc *desc, const kdl_nvptx_arch *arch,
                        kdl_image_rule *rule) {
   uint32_t own = KDL_ARCH(KDL_FAMILY_NVPTX, CC(arch->major, arch->minor));
   uint32_t last = arch->suffix == 'a'   ? own
@@ -270,12 +270,11 @@ static void compile_ir(const kdl_image_desc *desc, const kdl_nvptx_arch *arch, k
   if (rule->kind == KDL_IMAGE_TILEIR) {
     uint32_t version = KDL_VERSION_OF(desc->version_major, desc->version_minor);
     kdl_feature_add(&rule->needs, tile_ir_bit(version));
-    /* NVIDIA documents no order; PTX, whose rules are known, is first. */
-    kdl_rule_rank(rule, tier, 0);
-    return;
   }
   uint64_t suffix = arch->suffix == 'a' ? 2 : arch->suffix == 'f' ? 1 : 0;
-  kdl_rule_rank(rule, tier, (uint64_t)CC(arch->major, arch->minor) << 2 | suffix);
+  uint64_t detail = (uint64_t)CC(arch->major, arch->minor) << 2 | suffix;
+  bool is_last = kdl_image_kind_get((kdl_image_kind)rule->kind)->is_unverified;
+  kdl_rule_rank_kind(rule, is_last ? 0 : detail);
 }
 
 void kdl_nvptx_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
@@ -287,22 +286,18 @@ void kdl_nvptx_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
   rule->suffix = arch.suffix;
   if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
     rule->kind = arch.is_virtual ? KDL_IMAGE_PTX : KDL_IMAGE_CUBIN;
-  switch (rule->kind) {
-  case KDL_IMAGE_CUBIN:
+  switch (kdl_image_kind_get((kdl_image_kind)rule->kind)->holds) {
+  case KDL_HOLDS_MACHINE_CODE:
     compile_cubin(&arch, rule);
     break;
-  case KDL_IMAGE_PTX:
-    rule->form = KDL_FORM_PTX;
-    compile_ir(desc, &arch, KDL_TIER_DRIVER_IR, rule);
+  case KDL_HOLDS_DRIVER_CODE:
+    rule->form = KDL_FORM_NVIDIA_IR;
+    compile_ir(desc, &arch, rule);
     break;
-  case KDL_IMAGE_TILEIR:
-    rule->form = KDL_FORM_TILEIR;
-    compile_ir(desc, &arch, KDL_TIER_DRIVER_IR, rule);
-    break;
-  case KDL_IMAGE_LTOIR: /* like bitcode, it is linked before it runs */
-  case KDL_IMAGE_BITCODE:
+  case KDL_HOLDS_LINK_INPUT: /* like bitcode, it is linked before it runs */
+  case KDL_HOLDS_BITCODE:
     rule->form = KDL_FORM_BITCODE;
-    compile_ir(desc, &arch, KDL_TIER_BITCODE, rule);
+    compile_ir(desc, &arch, rule);
     break;
   default:
     kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
@@ -340,9 +335,6 @@ bool kdl_nvptx_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_fe
   unsigned newest = desc->ptx || desc->driver ? ptx_bit(rule->ptx) : (unsigned)KDL_NEED_PTX_LAST;
   for (unsigned bit = KDL_NEED_PTX; bit <= newest; ++bit)
     kdl_feature_add(has, bit);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_CUBIN);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_PTX);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_TILEIR);
   add_tile_ir(capability, desc->driver, has);
   return true;
 }

@@ -11,7 +11,7 @@ enum { newest_minor = 15 };
 static void source_image(kdl_image_rule *rule) {
   rule->form = KDL_FORM_CL;
   kdl_rule_arch(rule, 0, UINT32_MAX);
-  kdl_rule_rank(rule, KDL_TIER_SOURCE, 0);
+  kdl_rule_rank_kind(rule, 0);
 }
 
 /* Without features in the metadata, the module's capabilities count. */
@@ -47,7 +47,7 @@ void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
     rule->lowering_needs |= 1u << KDL_LOWERING_IMPOSSIBLE;
   if (rule->kind == KDL_IMAGE_BITCODE) {
     rule->form = KDL_FORM_BITCODE;
-    kdl_rule_rank(rule, KDL_TIER_BITCODE, 0);
+    kdl_rule_rank_kind(rule, 0);
     return;
   }
   rule->form = KDL_FORM_SPIRV;
@@ -55,7 +55,7 @@ void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
                    : desc->version_minor < newest_minor ? desc->version_minor
                                                         : newest_minor;
   kdl_feature_add(&rule->needs, KDL_NEED_SPIRV + minor);
-  kdl_rule_rank(rule, KDL_TIER_PORTABLE_IR, minor);
+  kdl_rule_rank_kind(rule, minor);
   if (desc->capabilities)
     add_capabilities(desc, rule);
 }
@@ -74,6 +74,5 @@ bool kdl_spirv_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_fe
     for (uint32_t minor = 0; minor <= newest && minor <= newest_minor; ++minor)
       kdl_feature_add(has, KDL_NEED_SPIRV + minor);
   }
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_SPIRV);
   return true;
 }

@@ -125,30 +125,11 @@ static kdl_target_family family_of_arch(kdl_string arch) {
                                                : KDL_FAMILY_NONE;
 }
 
-static kdl_target_family family_of_kind(kdl_image_kind kind) {
-  switch (kind) {
-  case KDL_IMAGE_CUBIN:
-  case KDL_IMAGE_PTX:
-  case KDL_IMAGE_LTOIR:
-  case KDL_IMAGE_TILEIR:
-    return KDL_FAMILY_NVPTX;
-  case KDL_IMAGE_HSACO:
-    return KDL_FAMILY_AMDGCN;
-  case KDL_IMAGE_ZEBIN:
-    return KDL_FAMILY_INTEL;
-  case KDL_IMAGE_SPIRV:
-  case KDL_IMAGE_CL:
-    return KDL_FAMILY_SPIRV;
-  default:
-    return KDL_FAMILY_NONE;
-  }
-}
-
 /* The kind is more reliable than the triple, because it comes from the image's first bytes, and the
  * triple more than the arch. Two kinds are ambiguous: SPIR-V may be AMD's, and native Intel code is
  * packed under the triple of SPIR-V. */
 static kdl_target_family family_of(const kdl_image_desc *desc, kdl_image_rule *rule) {
-  kdl_target_family by_kind = family_of_kind(desc->kind);
+  kdl_target_family by_kind = (kdl_target_family)kdl_image_kind_get(desc->kind)->family;
   kdl_target_family by_triple = kdl_family_of_triple(desc->triple);
   if (by_triple == KDL_FAMILY_NONE)
     by_triple = family_of_arch(desc->arch);
@@ -169,6 +150,16 @@ static kdl_target_family family_of(const kdl_image_desc *desc, kdl_image_rule *r
 
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
+
+unsigned kdl_need_kind(kdl_image_kind kind) {
+  static const uint8_t numbers[KDL_IMAGE_KIND_COUNT] = {
+#define KDL_IMAGE_KIND(id, name, llvm, first_bytes, holds, ...)                                    \
+  [KDL_IMAGE_##id] = KDL_HOLDS_##holds < KDL_HOLDS_MACHINE_CODE ? KDL_CODE_NONE : KDL_CODE_##id,
+#include "lib/inspect/kinds.def"
+#undef KDL_IMAGE_KIND
+  };
+  return KDL_NEED_KIND + numbers[(unsigned)kind < KDL_IMAGE_KIND_COUNT ? kind : KDL_IMAGE_UNKNOWN];
+}
 
 /* Returns the features that the metadata requires. */
 static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule,
@@ -224,10 +215,9 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
   uint32_t min_hi = UINT32_MAX;
   kdl_image_rule rule = {.kind = (uint8_t)desc->kind, .rank = 1};
   rule.family = (uint8_t)family_of(desc, &rule);
-  if (desc->kind == KDL_IMAGE_FATBIN || desc->kind == KDL_IMAGE_BUNDLE ||
-      desc->kind == KDL_IMAGE_OFFLOAD)
+  if (kdl_image_kind_holds(desc->kind, KDL_HOLDS_IMAGES))
     kdl_rule_fault(&rule, KDL_REASON(CONTAINER));
-  else if (desc->kind == KDL_IMAGE_SEQUENCE)
+  else if (kdl_image_kind_holds(desc->kind, KDL_HOLDS_SEQUENCE))
     kdl_rule_fault(&rule, KDL_REASON(SEQUENCE));
   else if (desc->is_unknown_kind)
     kdl_rule_fault(&rule, KDL_REASON(UNKNOWN_KIND));
@@ -238,7 +228,7 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
   kdl_feature_set required = {{0, 0}};
   if (desc->pair_count)
     required = add_metadata(desc, &rule, &min_hi);
-  kdl_feature_add(&rule.needs, KDL_NEED_KIND + (unsigned)rule.kind);
+  kdl_feature_add(&rule.needs, kdl_need_kind((kdl_image_kind)rule.kind));
   finish_rank(&rule, required);
   finish_range(&rule, min_hi);
   *out_rule = rule;
@@ -249,7 +239,7 @@ bool kdl_match_may_run(kdl_image_kind kind, kdl_string arch, const kdl_device_ru
     return true;
   if (kind == KDL_IMAGE_SPIRV && !(device->lowering_lacks >> KDL_LOWERING_TRANSLATOR & 1))
     return true;
-  if (kdl_feature_has(device->lacks, KDL_NEED_KIND + (unsigned)kind))
+  if (kdl_feature_has(device->lacks, kdl_need_kind(kind)))
     return false;
   return kind != KDL_IMAGE_CUBIN || kdl_nvptx_may_run(arch, device->arch);
 }
@@ -308,10 +298,9 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
     kdl_feature_join(&has, kdl_capabilities(is_known ? has.word[0] : UINT64_MAX));
   rule.lowering_lacks = find_lowering_lacks(which, is_known, has);
   for (unsigned kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
-    if (desc->loads >> kind & 1)
-      kdl_feature_add(&has, KDL_NEED_KIND + kind);
-    if (desc->refuses >> kind & 1)
-      kdl_feature_remove(&has, KDL_NEED_KIND + kind);
+    bool is_loaded = kdl_image_kinds[kind].loaded_by >> family & 1 || desc->loads >> kind & 1;
+    if (is_loaded && !(desc->refuses >> kind & 1))
+      kdl_feature_add(&has, kdl_need_kind((kdl_image_kind)kind));
   }
   for (int i = 0; i < 2; ++i)
     rule.lacks.word[i] = ~has.word[i] | rule.os_off.word[i] | rule.refused.word[i];

@@ -52,7 +52,7 @@ static bool is_linked(const kdl_device_rule *device) {
 
 void kdl_device_accept_bitcode(kdl_device_rule *rule) {
   if (is_linked(rule))
-    kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
+    kdl_feature_remove(&rule->lacks, kdl_need_kind(KDL_IMAGE_BITCODE));
 }
 
 void kdl_device_accept_spirv(kdl_device_rule *rule) {
@@ -172,7 +172,7 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
   if (image->family == KDL_FAMILY_NONE)
     return reasons;
   /* Source code has no vendor: it runs if the driver has a compiler for it. */
-  if (image->form == KDL_FORM_CL && kdl_feature_has(device->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
+  if (image->form == KDL_FORM_CL && kdl_feature_has(device->lacks, kdl_need_kind(KDL_IMAGE_CL)))
     return reasons | KDL_REASON(KIND_NOT_LOADABLE);
   uint32_t lacking = is_lowered(image, device) ? image->lowering_needs & device->lowering_lacks : 0;
   if (image->form == KDL_FORM_SPIRV && lacking && !(lacking >> KDL_LOWERING_TRANSLATOR & 1))
@@ -202,7 +202,7 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
   default:
     break;
   }
-  if (has_any(missing, KDL_NEED_KIND, KDL_NEED_KIND + KDL_IMAGE_KIND_COUNT - 1))
+  if (has_any(missing, KDL_NEED_KIND, KDL_NEED_KIND + KDL_CODE_COUNT - 1))
     reasons |= image->kind == KDL_IMAGE_BITCODE && is_linked(device)
                    ? KDL_REASON(LINKER_MISSING)
                    : KDL_REASON(KIND_NOT_LOADABLE);
@@ -225,7 +225,8 @@ const char *kdl_match_fit(const kdl_image_rule *image, const kdl_device_rule *de
   case KDL_TIER_GENERIC:
     return "generic";
   case KDL_TIER_DRIVER_IR:
-    return image->form == KDL_FORM_TILEIR ? "driver IR, unverified" : "driver IR";
+    return kdl_image_kind_get((kdl_image_kind)image->kind)->is_unverified ? "driver IR, unverified"
+                                                                          : "driver IR";
   case KDL_TIER_PORTABLE_IR:
     return "portable IR";
   case KDL_TIER_SOURCE:

@@ -146,28 +146,6 @@ static void a_longer_look_finds_ptx_behind_a_long_comment(void **state) {
   assert_int_equal(kdl_image_sniff(text, sizeof text), KDL_IMAGE_PTX);
 }
 
-static void kinds_have_names_and_numbers(void **state) {
-  (void)state;
-  static const struct {
-    kdl_image_kind kind;
-    const char *name;
-    uint16_t llvm;
-  } rows[] = {
-      {KDL_IMAGE_UNKNOWN, "unknown", 0}, {KDL_IMAGE_OBJECT, "object", 1},
-      {KDL_IMAGE_BITCODE, "bitcode", 2}, {KDL_IMAGE_CUBIN, "cubin", 3},
-      {KDL_IMAGE_PTX, "ptx", 5},         {KDL_IMAGE_LTOIR, "ltoir", 0},
-      {KDL_IMAGE_HSACO, "hsaco", 1},     {KDL_IMAGE_SPIRV, "spirv", 6},
-      {KDL_IMAGE_ZEBIN, "zebin", 1},     {KDL_IMAGE_FATBIN, "fatbin", 4},
-      {KDL_IMAGE_BUNDLE, "bundle", 0},   {KDL_IMAGE_OFFLOAD, "offload", 0},
-      {KDL_IMAGE_CL, "cl", 0},           {KDL_IMAGE_SEQUENCE, "sequence", 0},
-      {KDL_IMAGE_TILEIR, "tileir", 0},   {(kdl_image_kind)99, "unknown", 0},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    assert_string_equal(kdl_image_kind_name(rows[i].kind), rows[i].name);
-    assert_int_equal(kdl_llvm_image_kind(rows[i].kind), rows[i].llvm);
-  }
-}
-
 static void kinds_without_a_reader_say_why(void **state) {
   (void)state;
   kdl_image_target target;
@@ -192,7 +170,6 @@ int main(void) {
       cmocka_unit_test(other_text_is_not_ptx),
       cmocka_unit_test(the_head_is_long_enough_for_nvcc),
       cmocka_unit_test(a_longer_look_finds_ptx_behind_a_long_comment),
-      cmocka_unit_test(kinds_have_names_and_numbers),
       cmocka_unit_test(kinds_without_a_reader_say_why),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #ifndef KDL_TESTS_UNIT_TARGET_CASE_H
 #define KDL_TESTS_UNIT_TARGET_CASE_H
 
+#include "lib/inspect/kinds.h"
 #include "lib/target/explain/explain.h"
 #include "lib/target/target.h"
 

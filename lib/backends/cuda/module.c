@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device: as a CUlibrary if the driver has them, else as a CUmodule of its context. */
+#include "lib/backends/common/image_kind.h"
 #include "lib/backends/cuda/objects.h"
 
 #include <stdlib.h>
@@ -54,12 +55,7 @@ static kdl_status cuda_load_image(kdl_cuda_device *device, const kdl_backend_ima
 
 kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
   kdl_cuda_device *device = handle;
-  if (image->kind != KDL_IMAGE_CUBIN && image->kind != KDL_IMAGE_PTX &&
-      image->kind != KDL_IMAGE_TILEIR)
-    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
-                                  "cuda:%u: found an image of kind %s, expected "
-                                  "cubin, ptx or tileir",
-                                  device->ordinal, kdl_image_kind_name(image->kind));
+  KDL_TRY(kdl_image_kind_check(image, KDL_FAMILY_NVPTX, "cuda", device->ordinal));
   kdl_cuda_module *module = malloc(sizeof *module);
   if (!module)
     return kdl_core_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device. */
+#include "lib/backends/common/image_kind.h"
 #include "lib/backends/common/return_or_free.h"
 #include "lib/backends/hip/objects.h"
 
@@ -80,12 +81,9 @@ static kdl_status hip_bundle_spirv(const kdl_hip_device *device, kdl_hip_module 
 
 static kdl_status hip_prepare_image(const kdl_hip_device *device, const kdl_backend_image *image,
                                     kdl_hip_module *module) {
+  KDL_TRY(kdl_image_kind_check(image, KDL_FAMILY_AMDGCN, "hip", device->ordinal));
   if (image->kind == KDL_IMAGE_SPIRV)
     return hip_bundle_spirv(device, module);
-  if (image->kind != KDL_IMAGE_HSACO)
-    return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
-                                  "hip:%u: found an image of kind %s, expected hsaco or spirv",
-                                  device->ordinal, kdl_image_kind_name(image->kind));
   kdl_status status = hip_check_elf(device, image);
   return status == KDL_OK ? hip_align_elf(device, module) : status;
 }

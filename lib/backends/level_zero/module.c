@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device: SPIR-V, which the driver compiles, and its own machine code. */
+#include "lib/backends/common/image_kind.h"
 #include "lib/backends/common/return_or_free.h"
 #include "lib/backends/level_zero/objects.h"
 
@@ -75,10 +76,7 @@ static kdl_status ze_create_aligned_module(const kdl_ze_device *device,
 
 kdl_status kdl_ze_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
   kdl_ze_device *device = handle;
-  if (image->kind != KDL_IMAGE_SPIRV && image->kind != KDL_IMAGE_ZEBIN)
-    return kdl_core_services.fail(
-        KDL_UNSUPPORTED, 0, "level_zero:%u: found an image of kind %s, expected spirv or zebin",
-        device->ordinal, kdl_image_kind_name(image->kind));
+  KDL_TRY(kdl_image_kind_check(image, KDL_FAMILY_INTEL, "level_zero", device->ordinal));
   kdl_ze_module *module = calloc(1, sizeof *module);
   if (!module)
     return kdl_ze_no_memory(device);

@@ -3,6 +3,7 @@
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
 #include "pack/check/check.h"
@@ -339,8 +340,8 @@ static void note_code_object(const kdl_library *lib, const check_file *file, con
   for (size_t i = 0; i < kdl_image_count(lib) && file->is_bare_device_code; ++i) {
     kdl_image_info image = cli_image_at(lib, i);
     bool is_bare = kdl_text_starts(image.container, "bare image");
-    bool is_machine_code = image.kind == KDL_IMAGE_CUBIN || image.kind == KDL_IMAGE_HSACO ||
-                           image.kind == KDL_IMAGE_ZEBIN;
+    bool is_machine_code =
+        kdl_image_kind_holds(image.kind, KDL_HOLDS_MACHINE_CODE) && image.kind != KDL_IMAGE_OBJECT;
     is_bundle |= kdl_text_starts(image.container, "clang-bundle");
     if (!image.byte_count || image.kind == KDL_IMAGE_BUNDLE)
       continue;

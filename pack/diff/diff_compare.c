@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What changed of each kernel, once kernels are matched. */
+#include "lib/inspect/kinds.h"
 #include "pack/diff/diff.h"
 #include "support/base/text.h"
 #include "tools/common/images/resources.h"
@@ -30,8 +31,7 @@ bool diff_change_parse(kdl_string name, diff_change *out_change) {
 }
 
 bool diff_is_native(kdl_image_kind kind) {
-  return kind == KDL_IMAGE_CUBIN || kind == KDL_IMAGE_HSACO || kind == KDL_IMAGE_ZEBIN ||
-         kind == KDL_IMAGE_OBJECT;
+  return kdl_image_kind_holds(kind, KDL_HOLDS_MACHINE_CODE);
 }
 
 uint32_t diff_spills(const kdl_kernel_resources *uses) {
@@ -58,11 +58,11 @@ bool diff_occupancy(const diff *d, const diff_kernel *kernel, kdl_occupancy *out
 /* Pairs                                                                                        */
 
 static bool grew(uint32_t old, uint32_t new) {
-  return old != KDL_NO_RESOURCE && new != KDL_NO_RESOURCE && new > old;
+  return old != KDL_NO_RESOURCE && new != KDL_NO_RESOURCE &&new > old;
 }
 
 static bool differs(uint32_t old, uint32_t new) {
-  return old != KDL_NO_RESOURCE && new != KDL_NO_RESOURCE && new != old;
+  return old != KDL_NO_RESOURCE && new != KDL_NO_RESOURCE &&new != old;
 }
 
 /* Formats that do not declare spills have them on the stack. */
@@ -94,7 +94,7 @@ static bool has_other_signature(const diff_kernel *old, const diff_kernel *new) 
 }
 
 static bool is_larger(uint32_t old, uint32_t new) {
-  return grew(old, new) && new - old >= DIFF_LARGER_BYTES && new - old > old / DIFF_LARGER_PART;
+  return grew(old, new) && new - old >= DIFF_LARGER_BYTES &&new - old > old / DIFF_LARGER_PART;
 }
 
 static uint32_t compare_pair(const diff *d, const diff_kernel *old, const diff_kernel *new) {

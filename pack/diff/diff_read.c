@@ -3,6 +3,7 @@
  * shared, records belong to the library. */
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/metadata.h"
 #include "pack/diff/diff.h"
 #include "support/base/error.h"
@@ -201,7 +202,8 @@ static const char *find_place(diff *d, const check_file *file, const char *membe
 
 static bool is_link_input(const kdl_catalog *catalog, size_t image) {
   kdl_image_traits traits = kdl_catalog_traits(catalog, image);
-  return traits.is_link_input || traits.kind == KDL_IMAGE_LTOIR;
+  return traits.is_link_input ||
+         kdl_image_kind_holds((kdl_image_kind)traits.kind, KDL_HOLDS_LINK_INPUT);
 }
 
 static bool has_linked_code(const kdl_library *lib, const kdl_catalog *catalog) {

@@ -4,6 +4,7 @@
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/ranking.h"
 #include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
@@ -22,7 +23,7 @@ typedef enum {
   behind_code,
   kept_more,
   kept_ptx,
-  kept_tile_ir,
+  kept_unverified,
   kept_link,
   kept_mode,
   kept_level,
@@ -56,14 +57,18 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* One device                                                                                   */
 
+static bool is_unverified(kdl_image_traits traits) {
+  return kdl_image_kind_get((kdl_image_kind)traits.kind)->is_unverified;
+}
+
 static unsigned image_form(kdl_image_traits traits) {
-  enum { form_tile_ir = 31 };
-  return traits.kind == KDL_IMAGE_TILEIR ? form_tile_ir
-                                         : (traits.tier * 2u + traits.needs_amx) % form_tile_ir;
+  enum { form_unverified = 31 };
+  return is_unverified(traits) ? form_unverified
+                               : (traits.tier * 2u + traits.needs_amx) % form_unverified;
 }
 
 static bool is_link_input(const kdl_stored_image *image) {
-  return image->is_link_input || image->kind == KDL_IMAGE_LTOIR;
+  return image->is_link_input || kdl_image_kind_holds(image->kind, KDL_HOLDS_LINK_INPUT);
 }
 
 /* Whether the image would run after it was linked. */
@@ -114,8 +119,8 @@ static void keep_runnable(selector *c, const kdl_candidate *candidate, module_st
   /* Generic code for a group of processors is kept only where there is no specific code. */
   if (is_best && (is_first || (is_code && tier > KDL_TIER_GENERIC)))
     set_image_status(c, index, chosen, module->first);
-  else if (traits.kind == KDL_IMAGE_TILEIR) /* which of the two a driver takes is not documented */
-    set_image_status(c, index, kept_tile_ir, module->first);
+  else if (is_unverified(traits)) /* which of the two a driver takes is not documented */
+    set_image_status(c, index, kept_unverified, module->first);
   else if (is_best && !is_code && c->rules->keep_ptx)
     set_image_status(c, index, kept_ptx, module->first);
   else
@@ -371,7 +376,7 @@ static const char *explain_image_status(const selector *c, size_t i) {
     return xarena_format(arena, "it is not known whether %s runs it", c->devices[i]);
   case kept_ptx:
     return "--keep-ptx asks for it";
-  case kept_tile_ir:
+  case kept_unverified:
     return xarena_format(arena, "it is not known whether %s takes it or image %u", c->devices[i],
                          c->better[i]);
   case kept_more:

@@ -4,6 +4,7 @@
 #include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/ranking.h"
 #include "lib/inspect/reasons.h"
 #include "lib/inspect/targets.h"
@@ -30,7 +31,7 @@ typedef struct {
   char refusal[256];  /* the reason, for refused */
 } image_outcome;
 
-enum { form_count = 32, form_tile_ir = form_count - 1 };
+enum { form_count = 32, form_unverified = form_count - 1 };
 
 typedef struct {
   const cli_input *input;
@@ -55,8 +56,9 @@ typedef struct {
 
 static unsigned image_form(const keep_state *k, const kdl_verdict *verdict) {
   const kdl_image_traits traits = kdl_catalog_traits(k->catalog, verdict->image);
-  return traits.kind == KDL_IMAGE_TILEIR ? (unsigned)form_tile_ir
-                                         : (traits.tier * 2u + traits.needs_amx) % form_tile_ir;
+  return kdl_image_kind_get((kdl_image_kind)traits.kind)->is_unverified
+             ? (unsigned)form_unverified
+             : (traits.tier * 2u + traits.needs_amx) % form_unverified;
 }
 
 static bool has_link_inputs_only(kdl_library *lib) {

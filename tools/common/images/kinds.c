@@ -2,6 +2,7 @@
 #include "tools/common/images/kinds.h"
 
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "support/base/bytes.h"
 #include "support/base/text.h"
 #include "tools/common/memory.h"
@@ -15,8 +16,10 @@
 
 const char cli_offload_kind_names[] = "none, openmp, cuda, hip, sycl or a number";
 const char cli_image_kind_names[] =
-    "object, bitcode, cubin, ptx, ltoir, tileir, hsaco, spirv, zebin, fatbin, bundle, offload, cl, "
-    "sequence, unknown, or LLVM's o, bc, s, spv";
+#define KDL_IMAGE_KIND(id, name, ...) name ", "
+#include "lib/inspect/kinds.def"
+#undef KDL_IMAGE_KIND
+    "or LLVM's o, bc, s, spv";
 
 static const struct {
   const char *name;
@@ -24,29 +27,6 @@ static const struct {
 } offload_kinds[] = {
     {"none", KDL_OFFLOAD_NONE}, {"openmp", KDL_OFFLOAD_OPENMP}, {"cuda", KDL_OFFLOAD_CUDA},
     {"hip", KDL_OFFLOAD_HIP},   {"sycl", KDL_OFFLOAD_SYCL},
-};
-
-static const struct {
-  kdl_image_kind kind;
-  const char *extension;
-} image_kinds[] = {
-    {KDL_IMAGE_UNKNOWN, "bin"},   {KDL_IMAGE_OBJECT, "o"},          {KDL_IMAGE_BITCODE, "bc"},
-    {KDL_IMAGE_CUBIN, "cubin"},   {KDL_IMAGE_PTX, "ptx"},           {KDL_IMAGE_LTOIR, "ltoir"},
-    {KDL_IMAGE_HSACO, "hsaco"},   {KDL_IMAGE_SPIRV, "spv"},         {KDL_IMAGE_ZEBIN, "zebin"},
-    {KDL_IMAGE_FATBIN, "fatbin"}, {KDL_IMAGE_BUNDLE, "hipfb"},      {KDL_IMAGE_OFFLOAD, "offload"},
-    {KDL_IMAGE_CL, "cl"},         {KDL_IMAGE_SEQUENCE, "sequence"}, {KDL_IMAGE_TILEIR, "tileir"},
-};
-
-/* LLVM's names for its ImageKind numbers, which are also the extensions its packager knows. The
- * usual extension of PTX is not among them. */
-static const struct {
-  const char *name;
-  kdl_image_kind kind;
-  uint16_t number;
-} llvm_kinds[] = {
-    {"o", KDL_IMAGE_OBJECT, 1},      {"bc", KDL_IMAGE_BITCODE, 2}, {"cubin", KDL_IMAGE_CUBIN, 3},
-    {"fatbin", KDL_IMAGE_FATBIN, 4}, {"s", KDL_IMAGE_PTX, 5},      {"spv", KDL_IMAGE_SPIRV, 6},
-    {"ptx", KDL_IMAGE_PTX, 5},
 };
 
 const char *cli_offload_kind_name(uint16_t kind, char room[CLI_KIND_ROOM]) {
@@ -102,15 +82,10 @@ uint16_t cli_offload_kind_as_llvm(const char *text) {
 }
 
 bool cli_image_kind_parse(const char *text, kdl_image_kind *out_kind) {
-  for (size_t i = 0; i < COUNT(image_kinds); ++i) {
-    if (strcmp(kdl_image_kind_name(image_kinds[i].kind), text) == 0) {
-      *out_kind = image_kinds[i].kind;
-      return true;
-    }
-  }
-  for (size_t i = 0; i < COUNT(llvm_kinds); ++i) {
-    if (strcmp(llvm_kinds[i].name, text) == 0) {
-      *out_kind = llvm_kinds[i].kind;
+  for (unsigned kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
+    const kdl_image_kind_row *row = &kdl_image_kinds[kind];
+    if (strcmp(row->name, text) == 0 || (row->llvm_name && strcmp(row->llvm_name, text) == 0)) {
+      *out_kind = (kdl_image_kind)kind;
       return true;
     }
   }
@@ -122,27 +97,22 @@ uint16_t cli_declared_kind(const char *path, const void *data, size_t size) {
     return kdl_llvm_image_kind(KDL_IMAGE_BITCODE);
   const char *slash = strrchr(path, '/');
   const char *dot = strrchr(slash ? slash + 1 : path, '.');
-  for (size_t i = 0; dot && i < COUNT(llvm_kinds); ++i) {
-    if (strcmp(llvm_kinds[i].name, dot + 1) == 0)
-      return llvm_kinds[i].number;
+  for (unsigned kind = 0; dot && kind < KDL_IMAGE_KIND_COUNT; ++kind) {
+    const kdl_image_kind_row *row = &kdl_image_kinds[kind];
+    if (row->llvm_name &&
+        (strcmp(row->llvm_name, dot + 1) == 0 || strcmp(row->extension, dot + 1) == 0))
+      return row->llvm_number;
   }
   return 0;
 }
 
 const char *cli_declared_kind_name(uint16_t number) {
-  for (size_t i = 0; i < COUNT(llvm_kinds); ++i) {
-    if (llvm_kinds[i].number == number)
-      return llvm_kinds[i].name;
-  }
-  return "";
+  const char *name = kdl_image_kind_get(kdl_image_kind_of_llvm(number))->llvm_name;
+  return name ? name : "";
 }
 
 const char *cli_image_kind_extension(kdl_image_kind kind) {
-  for (size_t i = 0; i < COUNT(image_kinds); ++i) {
-    if (image_kinds[i].kind == kind)
-      return image_kinds[i].extension;
-  }
-  return "bin";
+  return kdl_image_kind_get(kind)->extension;
 }
 
 const kdl_stored_image *cli_stored_images(kdl_library *lib) {
@@ -153,11 +123,11 @@ const kdl_stored_image *cli_stored_images(kdl_library *lib) {
 }
 
 bool cli_image_kind_is_container(kdl_image_kind kind) {
-  return kind == KDL_IMAGE_FATBIN || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_OFFLOAD;
+  return kdl_image_kind_holds(kind, KDL_HOLDS_IMAGES);
 }
 
 kdl_image_kind cli_image_kind_seen(kdl_image_kind known, const void *data, size_t size) {
-  return known == KDL_IMAGE_CL
+  return kdl_image_kind_get(known)->kind_key == KDL_KIND_KEY_ALWAYS
              ? known
              : kdl_image_sniff(data, size < KDL_SNIFF_SIZE ? size : KDL_SNIFF_SIZE);
 }

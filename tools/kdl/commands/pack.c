@@ -2,6 +2,7 @@
 #include "tools/kdl/commands/pack.h"
 
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -60,20 +61,19 @@ static kdl_status parse_offload_kind(const packer *pack, const cli_terms *terms,
                         term->value.data, cli_offload_kind_names);
 }
 
-/* Source text has no magic: the extension or the command line decides. LLVM's packager knows
- * neither, so as LLVM's tool nothing is added. */
-static bool is_source(const packer *pack, const cli_terms *terms, const char *path) {
+/* Of a kind that bytes do not identify, such as source text: the extension or the command line
+ * decides. LLVM's packager knows neither, so as LLVM's tool nothing is added. */
+static kdl_image_kind named_kind(const packer *pack, const cli_terms *terms, const char *path) {
   const cli_term *key = cli_terms_find(terms, "kdl.kind");
   const cli_term *term = key ? key : cli_terms_find(terms, "image_kind");
   const char *dot = strrchr(path, '.');
-  const char *kind = term ? term->value.data : dot ? dot + 1 : "";
-  return pack->rules->fill_target && strcmp(kind, "cl") == 0;
+  const char *name = term ? term->value.data : dot ? dot + 1 : "";
+  return pack->rules->fill_target ? kdl_image_kind_of_key(kdl_text_of(name)) : KDL_IMAGE_UNKNOWN;
 }
 
 static kdl_image_kind packed_image_kind(const packer *pack, const cli_terms *terms,
                                         const char *path, const cli_bytes *bytes) {
-  kdl_image_kind known = is_source(pack, terms, path) ? KDL_IMAGE_CL : KDL_IMAGE_UNKNOWN;
-  return cli_image_kind_seen(known, bytes->data, bytes->size);
+  return cli_image_kind_seen(named_kind(pack, terms, path), bytes->data, bytes->size);
 }
 
 static bool adds_kernel_index(const packer *pack, const cli_terms *terms) {
@@ -230,11 +230,11 @@ static kdl_status collect_metadata(packer *pack, const cli_terms *terms, const c
   }
   if (pack->rules->fill_target)
     fill_target(pack, terms, path, bytes, out, offload_kind);
-  if (is_source(pack, terms, path) && !cli_terms_find(terms, "kdl.kind"))
-    add_pair(out, "kdl.kind", "cl");
-  bool is_tile_ir = packed_image_kind(pack, terms, path, bytes) == KDL_IMAGE_TILEIR;
-  if (is_tile_ir && kernels.count && !cli_terms_find(terms, "kdl.kind"))
-    add_pair(out, "kdl.kind", "tileir");
+  const kdl_image_kind_row *kind = kdl_image_kind_get(packed_image_kind(pack, terms, path, bytes));
+  bool is_named = kind->kind_key == KDL_KIND_KEY_ALWAYS ||
+                  (kind->kind_key == KDL_KIND_KEY_OF_INDEXED && kernels.count);
+  if (is_named && !cli_terms_find(terms, "kdl.kind"))
+    add_pair(out, "kdl.kind", kind->name);
   add_index(terms, &kernels, out);
   if (kernels.count)
     add_needs(pack, terms, path, bytes, out);

@@ -28,8 +28,7 @@ static kdl_kernel_effect effect_in_image(const cli_query *query, size_t image) {
   effect_search search = {query->kernel, KDL_EFFECT_UNKNOWN};
   const void *data;
   size_t size;
-  if ((kind != KDL_IMAGE_CUBIN && kind != KDL_IMAGE_HSACO) ||
-      kdl_library_acquire_bytes(lib, image, &data, &size) != KDL_OK)
+  if (!kdl_image_has_effects(kind) || kdl_library_acquire_bytes(lib, image, &data, &size) != KDL_OK)
     return KDL_EFFECT_UNKNOWN;
   (void)kdl_image_read_effects(kind, data, size, find_effect, &search);
   kdl_library_release_bytes(lib, image);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Generates documents from the table of commands.h and that of the environment's variables; each
- * function prints a part. */
+/* Generates documents from the table of commands.h, those of lib/inspect and that of the
+ * environment's variables; each function prints a part. */
 #ifndef KDL_TOOLS_KDL_DESCRIBE_DESCRIBE_H
 #define KDL_TOOLS_KDL_DESCRIBE_DESCRIBE_H
 
@@ -29,6 +29,11 @@ void describe_zsh_options(void);
 
 /* The table of NVIDIA's architectures, in Markdown. */
 void describe_nvidia(void);
+
+/* The names of image kinds: one a line, those of the man page, and a term of docs/cli.md. */
+void describe_image_kinds(void);
+void describe_man_image_kinds(void);
+void describe_image_kind_term(void);
 
 /* The names that completions offer, of the last column of lib/inspect/nvptx.def. */
 #define DESCRIBE_OFFER_NONE(number, after)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * kdl-describe TEMPLATE OUT: copies a text and fills in parts that are generated from the table of
- * commands, of variables or of architectures. A line `@PART@` or `@PART COMMAND@` is replaced by
- * that part. In Markdown the part is between the lines `<!-- @PART COMMAND@ -->` and `<!-- @end@
+ * commands, of variables, of image kinds or of architectures. A line `@PART@` or `@PART COMMAND@`
+ * is replaced by that part. In Markdown the part is between the lines `<!-- @PART COMMAND@ -->` and
+ * `<!-- @end@
  * -->`, which stay, so that OUT can be the page itself.
  */
 #include "support/base/error.h"
@@ -66,6 +67,9 @@ static const struct {
     {"zsh commands", describe_zsh_commands},
     {"zsh options", describe_zsh_options},
     {"nvidia", describe_nvidia},
+    {"image kinds", describe_image_kinds},
+    {"man image kinds", describe_man_image_kinds},
+    {"image kind term", describe_image_kind_term},
     {"man variables", describe_man_variables},
     {"variables", describe_variable_tables},
 };

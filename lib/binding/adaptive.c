@@ -7,6 +7,7 @@
 #include "lib/binding/variants.h"
 #include "lib/inspect/adaptive.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/kinds.h"
 #include "lib/inspect/write.h"
 #include "support/base/blake2b.h"
 #include "support/base/cancel.h"
@@ -316,6 +317,7 @@ unsigned (*kdl_adaptive_wake_threads(const kdl_device_info *info))(unsigned coun
 static void describe_variant(const kdl_kernel *kernel, size_t position, const kdl_kernel_key *first,
                              kdl_adaptive_variant *out_variant) {
   const kdl_candidate *candidate = &kernel->ranking->candidates[position];
+  kdl_image_kind kind = (kdl_image_kind)candidate->kind;
   kdl_kernel_key key;
   kdl_geometry_read_key(kernel, position, &key);
   kdl_image_geometry geometry = kdl_geometry_of_key(&key);
@@ -325,8 +327,8 @@ static void describe_variant(const kdl_kernel *kernel, size_t position, const kd
       .image = candidate->image,
       .tag = tag ? tag : "",
       .order = {candidate->order[0], candidate->order[1]},
-      .is_compiled = candidate->kind == KDL_IMAGE_BITCODE || candidate->kind == KDL_IMAGE_PTX ||
-                     candidate->kind == KDL_IMAGE_SPIRV || candidate->kind == KDL_IMAGE_CL,
+      .is_compiled = kdl_image_kind_holds(kind, KDL_HOLDS_BITCODE) ||
+                     kdl_image_kind_holds(kind, KDL_HOLDS_DRIVER_CODE),
       .refusal = refusal_of(first, &key),
   };
   memcpy(out_variant->tile, geometry.tile, sizeof out_variant->tile);

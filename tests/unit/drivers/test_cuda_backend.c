@@ -397,8 +397,9 @@ static void garbage(void **state) {
                           : "cuda:0: cuLibraryLoadData: CUDA_ERROR_INVALID_IMAGE (200): device "
                             "kernel image is invalid");
   image.kind = KDL_IMAGE_HSACO;
-  assert_fails(driver->module_load(device, &image, &module), KDL_UNSUPPORTED,
-               "cuda:0: found an image of kind hsaco, expected cubin, ptx or tileir");
+  assert_int_equal(driver->module_load(device, &image, &module), KDL_UNSUPPORTED);
+  assert_non_null(
+      strstr(kdl_error_message(), "cuda:0: found an image of kind hsaco, expected cubin, ptx"));
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 

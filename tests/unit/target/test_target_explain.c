@@ -154,8 +154,6 @@ static const struct {
     {"bitcode sm_90", "cuda sm_90", "linker_missing",
      "kdl-ld not found: it links bitcode into an image for the device",
      "install kdl-ld, or name it in KDL_LD"},
-    {"ltoir sm_90", "cuda sm_90", "kind_not_loadable",
-     "the image is ltoir; the device's driver loads cubin, ptx, tileir", ""},
     {"bitcode - triple=spirv64-unknown-unknown", "opencl spirv64 loads=cl", "kind_not_loadable",
      "the image is bitcode; the device's driver loads cl",
      "add OpenCL C, as by kdl cc --targets=opencl-c: the driver takes no SPIR-V, which kdl-ld "
@@ -206,6 +204,19 @@ static void words_and_fixes(void **state) {
     assert_string_equal(case_words(&image, &device, bit, buffer, sizeof buffer), cases[i].words);
     assert_string_equal(case_fix(&image, &device, bit, buffer, sizeof buffer), cases[i].fix);
   }
+}
+
+/* In the order of kdl_image_kind; later kinds may follow. */
+static void kinds_that_a_driver_loads(void **state) {
+  (void)state;
+  static image_case image;
+  static device_case device;
+  char buffer[128];
+  case_image(&image, "ltoir sm_90");
+  case_device(&device, "cuda sm_90");
+  case_words(&image, &device, KDL_REASON_KIND_NOT_LOADABLE, buffer, sizeof buffer);
+  assert_non_null(
+      strstr(buffer, "the image is ltoir; the device's driver loads cubin, ptx, tileir"));
 }
 
 /* Every reason that a target can give is in the table above; those of kernels are elsewhere. */
@@ -295,9 +306,13 @@ static void foreign_text_is_tamed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(words_and_fixes),        cmocka_unit_test(every_reason_has_a_case),
-      cmocka_unit_test(an_old_generic_version), cmocka_unit_test(reason_rows),
-      cmocka_unit_test(small_buffers),          cmocka_unit_test(foreign_text_is_tamed),
+      cmocka_unit_test(words_and_fixes),
+      cmocka_unit_test(kinds_that_a_driver_loads),
+      cmocka_unit_test(every_reason_has_a_case),
+      cmocka_unit_test(an_old_generic_version),
+      cmocka_unit_test(reason_rows),
+      cmocka_unit_test(small_buffers),
+      cmocka_unit_test(foreign_text_is_tamed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,14 +238,15 @@ static kdl_status launch_items_adaptive(kdl_kernel *kernel, kdl_queue *queue,
 /* Creating                                                                                     */
 
 static const char *refusal_of(const kdl_kernel_key *first, const kdl_kernel_key *key) {
-  bool is_safe =
-      kdl_kernel_has(key, KDL_KERNEL_TRIAL) || (kdl_kernel_has(key, KDL_KERNEL_EFFECTS) &&
-                                                kdl_text_is(kdl_kernel_effects(key), "idempotent"));
+  bool is_safe = kdl_kernel_has(key, KDL_KERNEL_TRIAL) ||
+                 (kdl_kernel_has(key, KDL_KERNEL_EFFECTS) &&
+                  kdl_text_is(kdl_kernel_field_text(key, KDL_KERNEL_EFFECTS), "idempotent"));
   if (!kdl_kernel_is_variant(first, key))
     return "its parameters or its revision differ";
   if (kdl_kernel_has(first, KDL_KERNEL_EFFECTS) != kdl_kernel_has(key, KDL_KERNEL_EFFECTS) ||
       (kdl_kernel_has(key, KDL_KERNEL_EFFECTS) &&
-       !kdl_text_equal(kdl_kernel_effects(first), kdl_kernel_effects(key))))
+       !kdl_text_equal(kdl_kernel_field_text(first, KDL_KERNEL_EFFECTS),
+                       kdl_kernel_field_text(key, KDL_KERNEL_EFFECTS))))
     return "its effects differ";
   if (kdl_kernel_has(first, KDL_KERNEL_NUMERICS) && !kdl_kernel_has(key, KDL_KERNEL_NUMERICS))
     return "it does not declare numerics=exact";
@@ -277,7 +278,8 @@ uint64_t kdl_adaptive_variant_id(kdl_library *lib, uint32_t image, kdl_string ke
   return id ? id : 1;
 }
 
-void kdl_adaptive_device_identity(kdl_out *out, const kdl_device_info *info, uint64_t clock_khz) {
+/* "cuda:sm_90 units=132 clock=1980 driver=13.0" */
+static void print_device(kdl_out *out, const kdl_device_info *info, uint64_t clock_khz) {
   kdl_out_format(out, "%s:%s", info->backend, info->arch);
   if (*info->features)
     kdl_out_format(out, "+%s", info->features);
@@ -302,7 +304,7 @@ void kdl_adaptive_identify(const kdl_kernel *kernel, const char *what, kdl_out *
     kdl_out_format(out, "constants=%.16s ", text);
   }
   kdl_out_format(out, "device=");
-  kdl_adaptive_device_identity(out, &info, khz);
+  print_device(out, &info, khz);
   for (size_t i = 0; i < out->used && i + 1 < out->size; ++i) {
     bool is_odd = out->data[i] == '\n' || out->data[i] == ','; /* metadata has no commas */
     out->data[i] = (char)(is_odd ? ' ' : out->data[i]);
@@ -337,7 +339,7 @@ static void describe_variant(const kdl_kernel *kernel, size_t position, const kd
 static void read_shape(const kdl_kernel_key *first, kdl_adaptive_subject *subject,
                        kdl_shape_argument arguments[KDL_SHAPE_PARAMS]) {
   kdl_shape shape;
-  kdl_string names = kdl_kernel_shape(first);
+  kdl_string names = kdl_kernel_field_text(first, KDL_KERNEL_SHAPE);
   size_t at = 0;
   if (!names.data || !kdl_shape_compile(first, &shape, NULL))
     return;

@@ -22,7 +22,7 @@ static kdl_status fail_no_condition_holds(const kdl_kernel *kernel, const kdl_ex
   for (size_t i = 0; i < kernel->variants->count; ++i) {
     kdl_kernel_key key;
     kdl_geometry_read_key(kernel, i, &key);
-    kdl_string when = kdl_kernel_condition(&key);
+    kdl_string when = kdl_kernel_field_text(&key, KDL_KERNEL_WHEN);
     kdl_out_format(&out, "%simage %u when %.*s", i ? "; " : "",
                    (unsigned)kernel->ranking->candidates[i].image, (int)when.length, when.data);
   }

@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct kdl_out;
-
 /* The key of the table that a library carries for a kernel, before its name. */
 #define KDL_TUNED_PREFIX "kdl.tuned."
 
@@ -19,9 +17,5 @@ uint64_t kdl_adaptive_variant_id(kdl_library *lib, uint32_t image, kdl_string ke
 
 /* Whether a launch of these items uses a variant for good; true where nothing is measured. */
 bool kdl_kernel_is_decided(const kdl_kernel *kernel, const kdl_extent *items, const kdl_args *args);
-
-/* "cuda:sm_90 units=132 clock=1980 driver=13.0" */
-void kdl_adaptive_device_identity(struct kdl_out *out, const kdl_device_info *info,
-                                  uint64_t clock_khz);
 
 #endif

@@ -99,6 +99,18 @@ static inline bool kdl_kernel_has(const kdl_kernel_key *key, kdl_kernel_field fi
 
 bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error *out_error);
 
+/* The text of a field of a key that was parsed; `data` is NULL where the key has none. */
+kdl_string kdl_kernel_field_text(const kdl_kernel_key *key, kdl_kernel_field field);
+
+/* The index of the parameter with that name in the key's `names`; -1 where it has none. */
+long kdl_kernel_find_param(const kdl_kernel_key *key, kdl_string name);
+
+/* Whether a launch of these items with these arguments uses the variant; true for a key without a
+ * condition (the field `when`). `items` may be NULL, as may each pointer of `args`: such values are
+ * not known, and comparisons of them are false. */
+bool kdl_kernel_is_for_launch(const kdl_kernel_key *key, const kdl_extent *items,
+                              const kdl_args *args);
+
 typedef enum kdl_param_kind {
   KDL_PARAM_INT,   /* i8 to i128 */
   KDL_PARAM_UINT,  /* u8 to u128 */

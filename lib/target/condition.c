@@ -10,44 +10,6 @@ static const char grammar[] =
 /* ------------------------------------------------------------------------------------------ */
 /* Names                                                                                        */
 
-/* The value of a text field of a key that was parsed; `data` is NULL where it has none. */
-static kdl_string find_field(const kdl_kernel_key *key, kdl_kernel_field field, const char *name) {
-  kdl_string text = key->text;
-  size_t at = 0, length = strlen(name);
-  if (!kdl_kernel_has(key, field))
-    return (kdl_string){NULL, 0};
-  for (;;) {
-    while (text.data[at] == ' ')
-      ++at;
-    const char *semicolon = memchr(text.data + at, ';', text.length - at);
-    size_t end = semicolon ? (size_t)(semicolon - text.data) : text.length;
-    if (end - at > length && text.data[at + length] == '=' &&
-        memcmp(text.data + at, name, length) == 0) {
-      at += length + 1;
-      while (end > at && text.data[end - 1] == ' ')
-        --end;
-      return (kdl_string){text.data + at, end - at};
-    }
-    at = end + 1;
-  }
-}
-
-kdl_string kdl_kernel_condition(const kdl_kernel_key *key) {
-  return find_field(key, KDL_KERNEL_WHEN, "when");
-}
-
-kdl_string kdl_kernel_shape(const kdl_kernel_key *key) {
-  return find_field(key, KDL_KERNEL_SHAPE, "shape");
-}
-
-kdl_string kdl_kernel_specialize(const kdl_kernel_key *key) {
-  return find_field(key, KDL_KERNEL_SPECIALIZE, "specialize");
-}
-
-kdl_string kdl_kernel_effects(const kdl_kernel_key *key) {
-  return find_field(key, KDL_KERNEL_EFFECTS, "effects");
-}
-
 /* The next name of the list, from *at. False at its end. */
 static bool next_name(kdl_string names, size_t *at, kdl_string *out_name) {
   size_t begin = *at;
@@ -62,7 +24,7 @@ static bool next_name(kdl_string names, size_t *at, kdl_string *out_name) {
 }
 
 long kdl_kernel_find_param(const kdl_kernel_key *key, kdl_string name) {
-  const kdl_string names = find_field(key, KDL_KERNEL_NAMES, "names");
+  const kdl_string names = kdl_kernel_field_text(key, KDL_KERNEL_NAMES);
   kdl_string found;
   size_t at = 0;
   for (long i = 0; next_name(names, &at, &found); ++i) {
@@ -206,7 +168,7 @@ static bool read_condition(cursor *c, kdl_condition *out_condition) {
 
 bool kdl_condition_compile(const kdl_kernel_key *key, kdl_condition *out_condition,
                            kdl_parse_error *out_error) {
-  cursor c = {key, kdl_kernel_condition(key), 0};
+  cursor c = {key, kdl_kernel_field_text(key, KDL_KERNEL_WHEN), 0};
   if (read_condition(&c, out_condition))
     return true;
   return kdl_parse_fail(out_error, (size_t)(c.text.data - key->text.data) + c.at, grammar);
@@ -215,7 +177,7 @@ bool kdl_condition_compile(const kdl_kernel_key *key, kdl_condition *out_conditi
 bool kdl_shape_compile(const kdl_kernel_key *key, kdl_shape *out_shape,
                        kdl_parse_error *out_error) {
   *out_shape = (kdl_shape){.count = 0};
-  cursor c = {key, kdl_kernel_shape(key), 0};
+  cursor c = {key, kdl_kernel_field_text(key, KDL_KERNEL_SHAPE), 0};
   for (skip_spaces(&c); c.at < c.text.length; skip_spaces(&c)) {
     size_t begin = c.at;
     if (out_shape->count < KDL_SHAPE_PARAMS &&

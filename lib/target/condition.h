@@ -10,7 +10,6 @@
 #ifndef KDL_LIB_TARGET_CONDITION_H
 #define KDL_LIB_TARGET_CONDITION_H
 
-#include "lib/inspect/conditions.h"
 #include "lib/inspect/metadata.h"
 
 enum { KDL_CONDITION_COMPARISONS = 16, KDL_CONDITION_FACTORS = 4 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/fold_list.h"
 
-#include "lib/inspect/conditions.h"
 #include "lib/inspect/specialize.h"
 
 #include <inttypes.h>
@@ -38,7 +37,7 @@ static bool read_fold(const kdl_kernel_key *key, kdl_string name, kdl_fold *out_
 
 bool kdl_fold_list_read(const kdl_kernel_key *key, kdl_fold_list *out_list,
                         kdl_parse_error *out_error) {
-  kdl_string text = kdl_kernel_specialize(key);
+  kdl_string text = kdl_kernel_field_text(key, KDL_KERNEL_SPECIALIZE);
   *out_list = (kdl_fold_list){.count = 0};
   for (size_t at = 0; at < text.length;) {
     size_t end = at;

@@ -296,6 +296,26 @@ static kdl_kernel_field find_kernel_field(kdl_string name) {
   return (kdl_kernel_field)field;
 }
 
+kdl_string kdl_kernel_field_text(const kdl_kernel_key *key, kdl_kernel_field field) {
+  kdl_string text = key->text, name = fields[field].name;
+  size_t at = 0;
+  if (!kdl_kernel_has(key, field))
+    return (kdl_string){NULL, 0};
+  for (;;) {
+    at = skip_spaces(text, at);
+    const char *semicolon = memchr(text.data + at, ';', text.length - at);
+    size_t end = semicolon ? (size_t)(semicolon - text.data) : text.length;
+    if (end - at > name.length && text.data[at + name.length] == '=' &&
+        memcmp(text.data + at, name.data, name.length) == 0) {
+      at += name.length + 1;
+      while (end > at && text.data[end - 1] == ' ')
+        --end;
+      return (kdl_string){text.data + at, end - at};
+    }
+    at = end + 1;
+  }
+}
+
 /* One field from c->at to the next ';': its name, and the bounds of its value in the cursor. */
 static bool read_field_name(cursor *c, kdl_string *out_name, kdl_parse_error *out_error) {
   c->at = skip_spaces(c->text, c->at);

@@ -3,7 +3,6 @@
 #include "ext/adaptive/commands/commands.h"
 #include "ext/adaptive/model.h"
 #include "lib/inspect/adaptive.h"
-#include "lib/inspect/conditions.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"
 #include "support/base/error.h"
@@ -54,7 +53,7 @@ static int add_image(void *user, size_t image) {
   to->images[to->count++] = image;
   if (to->argument_count || !key || !kdl_kernel_parse(*key, &parsed, NULL))
     return 0;
-  kdl_string names = kdl_kernel_shape(&parsed);
+  kdl_string names = kdl_kernel_field_text(&parsed, KDL_KERNEL_SHAPE);
   for (size_t at = 0; names.data && at < names.length;) {
     size_t end = kdl_text_find(names, at, " ");
     if (end > at && to->argument_count < KDL_CLASS_ARGUMENTS)

@@ -8,7 +8,6 @@
 #include "ext/adaptive/commands/tune_shape.h"
 #include "ext/adaptive/table.h"
 #include "lib/inspect/adaptive.h"
-#include "lib/inspect/conditions.h"
 #include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -283,9 +282,10 @@ static int find_shape(void *user, size_t image) {
   kdl_kernel_key key;
   snprintf(name, sizeof name, "kdl.kernel.%s", asked->kernel_name);
   const kdl_string *value = kdl_image_value(asked->lib, image, name);
-  if (!value || !kdl_kernel_parse(*value, &key, NULL) || !kdl_kernel_shape(&key).data)
+  if (!value || !kdl_kernel_parse(*value, &key, NULL) ||
+      !kdl_kernel_field_text(&key, KDL_KERNEL_SHAPE).data)
     return 0;
-  asked->shape_names = kdl_kernel_shape(&key);
+  asked->shape_names = kdl_kernel_field_text(&key, KDL_KERNEL_SHAPE);
   return 1;
 }
 

@@ -2,7 +2,6 @@
 /* kdl explain: the values for which a kernel's bitcode has images in the cache. */
 #include "ext/jit/cache/inspect.h"
 #include "ext/jit/commands/commands.h"
-#include "lib/inspect/conditions.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"
 #include "lib/inspect/specialize.h"
@@ -53,7 +52,7 @@ static kdl_status print_image(kdl_library *lib, listing *of) {
   kdl_cache_settings settings;
   const void *data;
   size_t size;
-  kdl_string names = kdl_kernel_specialize(&of->key);
+  kdl_string names = kdl_kernel_field_text(&of->key, KDL_KERNEL_SPECIALIZE);
   KDL_TRY(kdl_image_bytes(lib, of->image, &data, &size));
   kdl_digest digest = kdl_digest_of(data, size);
   kdl_digest_print(&digest, of->digest);

@@ -130,7 +130,7 @@ static void fields_depend_on_each_other(void **state) {
   (void)state;
   kdl_kernel_key key;
   assert_true(kdl_kernel_parse(KDL_TEXT("when=n<1; names=n; sig=u32"), &key, NULL));
-  assert_true(kdl_text_is(kdl_kernel_condition(&key), "n<1"));
+  assert_true(kdl_text_is(kdl_kernel_field_text(&key, KDL_KERNEL_WHEN), "n<1"));
   assert_int_equal(kdl_kernel_find_param(&key, KDL_TEXT("n")), 0);
   assert_false(kdl_kernel_parse(KDL_TEXT("when=n<1; names=n"), &key, NULL));
   assert_false(kdl_kernel_parse(KDL_TEXT("when=n<1; sig=u32"), &key, NULL));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Conditions of images (`when`), and --args: the launch for which they are decided. */
 #include "lib/inspect/catalog.h"
-#include "lib/inspect/conditions.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"
 #include "support/base/error.h"
@@ -28,7 +27,8 @@ static bool read_key(const cli_query *query, size_t image, kdl_kernel_key *out_k
 
 kdl_string cli_image_condition(const cli_query *query, size_t image) {
   kdl_kernel_key key;
-  return read_key(query, image, &key) ? kdl_kernel_condition(&key) : (kdl_string){NULL, 0};
+  return read_key(query, image, &key) ? kdl_kernel_field_text(&key, KDL_KERNEL_WHEN)
+                                      : (kdl_string){NULL, 0};
 }
 
 /* ------------------------------------------------------------------------------------------ */

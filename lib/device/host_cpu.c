@@ -9,6 +9,7 @@
 #include "lib/device/host_cpu.h"
 
 #include "lib/inspect/targets.h"
+#include "lib/target/families/cpu.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/device/named_devices.h"
 
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/resources.h"
+#include "lib/target/families/gpu.h"
 
 #include <stdio.h>
 #include <string.h>

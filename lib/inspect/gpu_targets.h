@@ -27,25 +27,8 @@ typedef struct kdl_amdgcn_processor {
 /* NULL where there is none of that name. */
 const kdl_amdgcn_processor *kdl_amdgcn_find(kdl_string name);
 
-/* What limits how many subgroups run at a time (lib/inspect/amdgcn.def). */
-typedef struct kdl_amdgcn_simd {
-  uint8_t subgroups;
-  uint8_t count; /* of a compute unit */
-  uint16_t registers;
-  uint8_t unit;
-  uint8_t shared; /* KiB of a compute unit */
-  bool has_accumulators;
-  bool limits_scalars;
-} kdl_amdgcn_simd;
-
-/* NULL where the limits are not known, as for generic processors. */
-const kdl_amdgcn_simd *kdl_amdgcn_simd_of(const kdl_amdgcn_processor *processor);
-
 /* All processors, generic ones last; NULL after the last. For tests and listings. */
 const kdl_amdgcn_processor *kdl_amdgcn_at(size_t index);
-
-/* The generic processor of that row number; NULL for KDL_AMDGCN_NO_GENERIC. */
-const kdl_amdgcn_processor *kdl_amdgcn_generic(uint8_t generic);
 
 static inline bool kdl_amdgcn_is_generic(const kdl_amdgcn_processor *processor) {
   return processor->version == 0;
@@ -69,18 +52,6 @@ bool kdl_amdgcn_parse(kdl_string text, kdl_amdgcn_id *out_id, kdl_parse_error *o
 
 /* The canonical form: features in alphabetical order. */
 void kdl_out_amdgcn(kdl_out *out, const kdl_amdgcn_id *id);
-
-/* As a number: the line, then the version, so that neighbours are close. Not for generics. */
-uint32_t kdl_amdgcn_arch(const kdl_amdgcn_processor *processor);
-
-/* min_gfx: a processor, optionally with its line and generation after a colon: gfx90a:cdna2. These
- * must be the processor's own. */
-bool kdl_amdgcn_parse_min(kdl_string text, const kdl_amdgcn_processor **out_processor,
-                          kdl_parse_error *out_error);
-
-/* The range of architectures that satisfy the processor as a minimum: to the end of its line. */
-void kdl_amdgcn_min_range(const kdl_amdgcn_processor *processor, uint32_t *out_lo,
-                          uint32_t *out_hi);
 
 /* ------------------------------------------------------------------------------------------ */
 /* NVIDIA's architectures and PTX versions                                                      */
@@ -117,12 +88,6 @@ typedef struct kdl_nvptx_arch {
 
 bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error *out_error);
 
-/* 90 is 9.0, 121 is 12.1; false above 2559. Renamed parts get their current number. */
-bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_minor);
-
-/* Whether a cubin for that arch may match the device's major version; true for an unknown arch. */
-bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch);
-
 /* The CUDA version from which a Tegra part's driver also takes cubins of desktop parts, or 0.
  * `capability` is 0x0807 for 8.7. */
 uint32_t kdl_nvptx_desktop_driver(uint32_t capability);
@@ -138,9 +103,6 @@ uint32_t kdl_nvptx_ptx_of_cuda(uint32_t cuda);
 /* The first CUDA version whose driver compiles Tile IR for a device; 0 where none does. */
 uint32_t kdl_nvptx_tile_ir_driver(uint32_t capability);
 
-/* The first CUDA version that supports the PTX ISA version; 0 where it is unknown. */
-uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx);
-
 /* ------------------------------------------------------------------------------------------ */
 /* Intel's IP versions: architecture.release.revision, as 12.60.7, and ocloc's acronyms         */
 
@@ -152,12 +114,6 @@ typedef struct kdl_intel_ip {
 
 /* "12.60.7", "pvc", "intel_gpu_pvc", "0x030f0007". */
 bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out_error);
-
-/* The number drivers report: architecture << 22 | release << 14 | revision. */
-uint32_t kdl_intel_number(kdl_intel_ip ip);
-
-/* An acronym for it, or NULL. */
-const char *kdl_intel_acronym(kdl_intel_ip ip);
 
 /* All acronyms, one per IP version; NULL after the last. For tests and listings. */
 const char *kdl_intel_acronym_at(size_t index);

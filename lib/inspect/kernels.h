@@ -88,18 +88,7 @@ kdl_image_geometry kdl_image_read_geometry(kdl_image_kind kind, const void *data
                                            kdl_string kernel);
 
 /* ------------------------------------------------------------------------------------------ */
-/* AMD code objects: how one is loaded, and a kernel of it launched                             */
-
-typedef struct kdl_image_limits {
-  uint32_t block[3];  /* the only block it was compiled for; 0: any */
-  uint32_t max_block; /* work-items in a group; 0: unknown */
-  uint32_t shared;    /* bytes of static group memory */
-} kdl_image_limits;
-
-/* Zeros where the metadata is absent or incomplete. KDL_NO_MATCH where the metadata has no such
- * kernel, KDL_BAD_FILE where it contradicts its format. */
-kdl_status kdl_amdgpu_read_limits(const void *data, size_t size, kdl_string kernel,
-                                  kdl_image_limits *out_limits);
+/* AMD code objects                                                                             */
 
 /* KDL_BAD_FILE for a stripped code object: HIP looks up `.symtab` and `.strtab` by name, and
  * crashes if they are missing. */

@@ -28,10 +28,6 @@ typedef struct kdl_reason_row {
 /* NULL for an unknown bit. */
 const kdl_reason_row *kdl_reason_get(unsigned bit);
 
-/* The sum of the distances, of reasons that say the same once. kdl_match_distance also orders
- * images that are refused for the same reasons. */
-unsigned kdl_reasons_distance(uint64_t reasons);
-
 /* Reasons that mean that the image's target is unknown. */
 #define KDL_REASONS_UNKNOWN                                                                        \
   (KDL_REASON(UNKNOWN_KIND) | KDL_REASON(UNKNOWN_ARCH) | KDL_REASON(UNKNOWN_FEATURE))

@@ -172,17 +172,11 @@ bool kdl_x86_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *o
 /* "x86-64-v3+avx_vnni": the level and further features. */
 void kdl_out_x86(kdl_out *out, kdl_feature_set set);
 
-/* Whether the set has AMX features, which need Linux's permission. */
-bool kdl_x86_needs_amx(kdl_feature_set set);
-
 /* AArch64 by architecture version, CPU name and named features: armv8.2-a+sve, neoverse-v1. */
 
 /* base(+feature)*, as in -march and -mcpu; the base may also be "aarch64" or "generic", which are
  * armv8-a, as "". The set has the features of such a CPU, which code built for it may use. */
 bool kdl_aarch64_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
-
-/* "armv8-a+lse+dotprod": the base and further features. */
-void kdl_out_aarch64(kdl_out *out, kdl_feature_set set);
 
 /* All architecture and CPU names; NULL after the last. For tests and listings. */
 const char *kdl_aarch64_base_at(size_t index);

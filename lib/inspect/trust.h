@@ -58,9 +58,6 @@ kdl_status kdl_signature_read_file(const char *name, kdl_string text, kdl_signat
 /* The line of metadata. */
 kdl_status kdl_signature_read_line(kdl_string line, kdl_signature *out);
 
-/* The key ID as minisign prints it: hexadecimal, last byte first. */
-void kdl_key_id_print(const uint8_t id[KDL_KEY_ID], char out_text[KDL_KEY_ID_TEXT]);
-
 void kdl_signature_write_line(const kdl_signature *signature, char out_line[KDL_SIGNATURE_LINE]);
 
 /* Opens libsodium. KDL_UNSUPPORTED with the library's name where it is not installed. */
@@ -126,13 +123,6 @@ void kdl_trust_preload(void);
 /* Whether the image's own signature permits loading it; under `warn`, prints a warning that names
  * `file` and permits it. */
 kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_image *image);
-
-/* Whether the current FILE.minisig permits loading all images of a file. The caller applies the
- * policy to the result per image. */
-kdl_status kdl_trust_check_detached(const char *file, const kdl_signed_image *images, size_t count);
-
-/* Under `warn`, prints the last error to standard error and permits the image. */
-kdl_status kdl_trust_apply_policy(kdl_status status, const char *file, uint32_t index);
 
 /* Whether one of the keys made the signature of the message. `where` describes the keys in
  * messages. */

@@ -2,6 +2,7 @@
 #include "lib/registry/amx_permission.h"
 
 #include "lib/inspect/targets.h"
+#include "lib/target/families/cpu.h"
 #include "support/system/environment.h"
 #include "support/system/lock.h"
 

@@ -3,6 +3,7 @@
 
 #include "lib/inspect/targets.h"
 #include "lib/select/kernel_map.h"
+#include "lib/target/families/cpu.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -164,6 +164,10 @@ static inline bool kdl_match_admits(const kdl_image_rule *image, const kdl_devic
 /* Why kdl_match_admits is false; never 0 then. */
 uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *device);
 
+/* The sum of the distances, of reasons that say the same once. kdl_match_distance also orders
+ * images that are refused for the same reasons. */
+unsigned kdl_reasons_distance(uint64_t reasons);
+
 /* The distance of an image that does not run, for its reasons of kdl_match_reasons: the least is
  * the nearest. The reasons count first, then how far apart the architectures are, or how many
  * features are missing. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/trust.h"
+#include "lib/trust/trust.h"
 
 #include "lib/trust/sodium.h"
 #include "support/base/error.h"

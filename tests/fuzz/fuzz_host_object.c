@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared objects as the host backend takes them: what is accepted must be usable without a look at
  * the bounds. */
-#include "lib/inspect/host_objects.h"
+#include "lib/image/host/host_object.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parameters, limits and geometry of every kernel of one image, of the kind that the first byte
  * picks. */
+#include "lib/image/amd/amdgpu_metadata.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
 #include "support/base/elf_file.h"

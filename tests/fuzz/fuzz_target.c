@@ -4,9 +4,10 @@
  * versions as characters, its triple, its arch, then the device's family as a character, its arch,
  * features, what the system has off and what it refused.
  */
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "lib/target/explain/explain.h"
+#include "lib/target/families/cpu.h"
+#include "lib/target/families/gpu.h"
 
 #include <stdlib.h>
 

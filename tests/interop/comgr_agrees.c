@@ -3,6 +3,7 @@
  * compares: where they are in one of Clang's bundles; target, kernels, group memory, the largest
  * and the required block, parameters. comgr also disassembles the code, where it knows the
  * processor: an older one reads the metadata of newer code objects all the same. */
+#include "lib/image/amd/amdgpu_metadata.h"
 #include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What libkdl's tables say about the vocabulary, one tab-separated line per fact, for tables.py,
  * which compares docs/metadata.md with it. */
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 #include "lib/target/features/feature.h"
 #include "lib/target/rules/metadata.h"
 #include "lib/target/target.h"

@@ -7,7 +7,7 @@
 #include "lib/backends/common/arguments/params.h"
 #include "lib/backends/common/launch.h"
 #include "lib/backends/hip/driver.h"
-#include "lib/inspect/kernels.h"
+#include "lib/image/amd/amdgpu_metadata.h"
 
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): declarations name the object;
  * definitions take a `handle` and cast it. */

@@ -11,7 +11,7 @@
 #define KDL_LIB_BACKENDS_HOST_HOST_H
 
 #include "lib/backends/common/services.h"
-#include "lib/inspect/host_objects.h"
+#include "lib/image/host/host_object.h"
 
 #include <kdl/host_abi.h>
 

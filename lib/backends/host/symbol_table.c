@@ -2,6 +2,7 @@
 /* The visible symbols of an image by their names: numbers of symbols in a table with open
  * addressing. The image has hash tables of its own, which would have to be believed. */
 #include "lib/backends/host/host.h"
+#include "lib/image/host/host_object.h"
 
 #include <stdlib.h>
 #include <string.h>

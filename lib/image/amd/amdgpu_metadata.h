@@ -32,4 +32,15 @@ kdl_status kdl_amdgpu_read_numbers(kdl_msgpack reader, const char *key, uint32_t
 /* The parameters in the array at the reader's position. */
 kdl_status kdl_amdgpu_visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *user);
 
+typedef struct kdl_image_limits {
+  uint32_t block[3];  /* the only block it was compiled for; 0: any */
+  uint32_t max_block; /* work-items in a group; 0: unknown */
+  uint32_t shared;    /* bytes of static group memory */
+} kdl_image_limits;
+
+/* Zeros where the metadata is absent or incomplete. KDL_NO_MATCH where the metadata has no such
+ * kernel, KDL_BAD_FILE where it contradicts its format. */
+kdl_status kdl_amdgpu_read_limits(const void *data, size_t size, kdl_string kernel,
+                                  kdl_image_limits *out_limits);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The descriptors of kernels in a host image. */
+#include "lib/image/host/host_object.h"
 #include "lib/image/readers.h"
-#include "lib/inspect/host_objects.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 

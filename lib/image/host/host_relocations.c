@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "lib/image/host/host_object.h"
 #include "lib/image/readers.h"
-#include "lib/inspect/host_objects.h"
 #include "support/base/bytes.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/inspect/formats.h"
 
+#include "lib/image/llvm/bitstream.h"
 #include "lib/image/readers.h"
 #include "support/base/bytes.h"
 #include "support/base/magic.h"

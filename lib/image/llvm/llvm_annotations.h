@@ -6,7 +6,7 @@
 #ifndef KDL_LIB_IMAGE_LLVM_LLVM_ANNOTATIONS_H
 #define KDL_LIB_IMAGE_LLVM_LLVM_ANNOTATIONS_H
 
-#include "lib/inspect/formats.h"
+#include "lib/image/llvm/bitstream.h"
 
 /* Limits of a module's metadata; a module with more cannot be read. */
 enum { KDL_LIMIT_METADATA_VALUES = 4096, KDL_LIMIT_GLOBALS = 1 << 16 };

@@ -3,7 +3,7 @@
 #ifndef KDL_LIB_IMAGE_LLVM_LLVM_BITCODE_H
 #define KDL_LIB_IMAGE_LLVM_LLVM_BITCODE_H
 
-#include "lib/inspect/formats.h"
+#include "lib/image/llvm/bitstream.h"
 
 enum {
   KDL_BITCODE_MODULE_BLOCK = 8,

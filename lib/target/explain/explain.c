@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/explain/explain.h"
 
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/match.h"
 #include "lib/inspect/targets.h"
 #include "lib/target/explain/explain_parts.h"
+#include "lib/target/families/gpu.h"
 #include "lib/target/requirements.h"
 #include "lib/target/rules/metadata.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What would make an image run. */
-#include "lib/inspect/gpu_targets.h"
 #include "lib/target/explain/explain_parts.h"
 #include "lib/target/families/cpu.h"
+#include "lib/target/families/gpu.h"
 #include "lib/target/requirements.h"
 
 typedef const kdl_mismatch *mismatch_ref;

@@ -5,7 +5,7 @@
  * be set that way on the device; one it does not name may be either way. Sources: docs/targets.md,
  * section AMD.
  */
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 
 #include "lib/target/requirements.h"
 #include "support/base/triple.h"

@@ -34,6 +34,9 @@ bool kdl_cpu_device(const kdl_device_desc *desc, kdl_target_family family, kdl_c
 
 /* x86-64's levels */
 
+/* Whether the set has AMX features, which need Linux's permission. */
+bool kdl_x86_needs_amx(kdl_feature_set set);
+
 /* The highest level of which the set has all members: 1 to 4, or 0. */
 unsigned kdl_x86_level(kdl_feature_set set);
 
@@ -42,5 +45,8 @@ kdl_feature_set kdl_x86_level_set(unsigned level);
 
 /* All CPU names; NULL after the last. For tests and listings. */
 const char *kdl_x86_cpu_at(size_t index);
+
+/* "armv8-a+lse+dotprod": the base and further features. */
+void kdl_out_aarch64(kdl_out *out, kdl_feature_set set);
 
 #endif

@@ -4,7 +4,7 @@
  * build one binary for several products; the guarantees of such a binary are not documented, so
  * none are assumed. Sources: docs/targets.md, section Intel.
  */
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 
 #include "lib/target/requirements.h"
 

@@ -4,7 +4,7 @@
  * the suffix 'a' on its own only, with 'f' in its family. PTX runs on everything later, if the
  * driver knows its version. Sources: docs/targets.md, section NVIDIA.
  */
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 
 #include "lib/target/requirements.h"
 

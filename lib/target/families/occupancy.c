@@ -7,7 +7,7 @@
  */
 #include "lib/inspect/resources.h"
 
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 #include "support/base/text.h"
 
 #include <string.h>

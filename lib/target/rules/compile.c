@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compiles descriptions into rules: finds the family, lets it read the arch, and adds the
  * metadata. */
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
+#include "lib/target/families/gpu.h"
 #include "lib/target/requirements.h"
 #include "lib/target/rules/metadata.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The distance of images that do not run on a device. */
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 #include "lib/target/requirements.h"
 
 enum { reason_shift = 32 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/rules/metadata.h"
 
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 
 static const kdl_key_row key_rows[KDL_KEY_COUNT] = {
     [KDL_KEY_MIN_SM] = {KDL_TEXT_ROW("min_sm"), "a compute capability without the dot: 90 is 9.0",

@@ -3,9 +3,10 @@
  * Clang's bundles with SPIR-V in them. */
 #include "fake_hip_state.h"
 
-#include "lib/inspect/gpu_targets.h"
+#include "lib/image/amd/amdgpu_metadata.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kernels.h"
+#include "lib/target/families/gpu.h"
 #include "support/base/bytes.h"
 
 #include <elf.h>

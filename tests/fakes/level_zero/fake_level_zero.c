@@ -2,7 +2,7 @@
 /* libze_loader.so.1 */
 #include "fake_level_zero_state.h"
 
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 
 #include <stdarg.h>
 #include <stdio.h>

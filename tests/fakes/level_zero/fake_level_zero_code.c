@@ -2,8 +2,8 @@
 /* Modules and kernels of the fake Level Zero. */
 #include "fake_level_zero_state.h"
 
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/images.h"
+#include "lib/target/families/gpu.h"
 
 #include <elf.h>
 #include <stdio.h>

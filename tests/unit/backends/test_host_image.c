@@ -3,7 +3,7 @@
 #include "launch_support.h"
 
 #include "lib/backends/host/host.h"
-#include "lib/inspect/host_objects.h"
+#include "lib/image/host/host_object.h"
 
 #include <elf.h>
 

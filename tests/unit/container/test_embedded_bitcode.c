@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* OffloadBinaries embedded in bitcode host modules. */
 #include "bit_writer.h"
-#include "lib/inspect/formats.h"
+#include "lib/image/llvm/bitstream.h"
 #include "support.h"
 
 static void check_image(kdl_library *lib, size_t index, kdl_image_kind kind, const char *triple,

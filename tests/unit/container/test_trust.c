@@ -4,6 +4,7 @@
 #include "trust_support.h"
 
 #include "lib/trust/settings.h"
+#include "lib/trust/trust.h"
 
 static uint8_t *file;
 static size_t file_size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bit_writer.h"
 #include "image_support.h"
-#include "lib/inspect/formats.h"
+#include "lib/image/llvm/bitstream.h"
 
 #define HOST "x86_64-unknown-linux-gnu"
 

@@ -2,7 +2,7 @@
 /* Defects of host images, and their messages. */
 #include "support.h"
 
-#include "lib/inspect/host_objects.h"
+#include "lib/image/host/host_object.h"
 #include "support/base/bytes.h"
 
 #include <elf.h>

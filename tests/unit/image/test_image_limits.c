@@ -2,7 +2,7 @@
 /* Launch limits in AMD code objects, and whether these are complete. */
 #include "support.h"
 
-#include "lib/inspect/kernels.h"
+#include "lib/image/amd/amdgpu_metadata.h"
 #include "support/base/elf_file.h"
 #include "support/base/text.h"
 

@@ -2,6 +2,7 @@
 /* AArch64: versions, CPU names, named features, and ACLE's order among images. */
 #include "lib/inspect/targets.h"
 
+#include "lib/target/families/cpu.h"
 #include "target_case.h"
 
 /* Arm Architecture Reference Manual: what each version makes mandatory, of the features that have a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* NVIDIA: names, Tegra parts, PTX versions, tokens, and the order among images. */
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 
 #include "target_case.h"
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Architectures of GPUs, for the library only: minimums, ranges, numbers, limits of occupancy. */
+#ifndef KDL_LIB_TARGET_FAMILIES_GPU_H
+#define KDL_LIB_TARGET_FAMILIES_GPU_H
+
+#include "lib/inspect/gpu_targets.h"
+
+/* What limits how many subgroups run at a time (lib/inspect/amdgcn.def). */
+typedef struct kdl_amdgcn_simd {
+  uint8_t subgroups;
+  uint8_t count; /* of a compute unit */
+  uint16_t registers;
+  uint8_t unit;
+  uint8_t shared; /* KiB of a compute unit */
+  bool has_accumulators;
+  bool limits_scalars;
+} kdl_amdgcn_simd;
+
+/* NULL where the limits are not known, as for generic processors. */
+const kdl_amdgcn_simd *kdl_amdgcn_simd_of(const kdl_amdgcn_processor *processor);
+
+/* The generic processor of that row number; NULL for KDL_AMDGCN_NO_GENERIC. */
+const kdl_amdgcn_processor *kdl_amdgcn_generic(uint8_t generic);
+
+/* As a number: the line, then the version, so that neighbours are close. Not for generics. */
+uint32_t kdl_amdgcn_arch(const kdl_amdgcn_processor *processor);
+
+/* min_gfx: a processor, optionally with its line and generation after a colon: gfx90a:cdna2. These
+ * must be the processor's own. */
+bool kdl_amdgcn_parse_min(kdl_string text, const kdl_amdgcn_processor **out_processor,
+                          kdl_parse_error *out_error);
+
+/* The range of architectures that satisfy the processor as a minimum: to the end of its line. */
+void kdl_amdgcn_min_range(const kdl_amdgcn_processor *processor, uint32_t *out_lo,
+                          uint32_t *out_hi);
+
+/* 90 is 9.0, 121 is 12.1; false above 2559. Renamed parts get their current number. */
+bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_minor);
+
+/* Whether a cubin for that arch may match the device's major version; true for an unknown arch. */
+bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch);
+
+/* The first CUDA version that supports the PTX ISA version; 0 where it is unknown. */
+uint32_t kdl_nvptx_cuda_of_ptx(uint32_t ptx);
+
+/* The number drivers report: architecture << 22 | release << 14 | revision. */
+uint32_t kdl_intel_number(kdl_intel_ip ip);
+
+/* An acronym for it, or NULL. */
+const char *kdl_intel_acronym(kdl_intel_ip ip);
+
+#endif

@@ -2,6 +2,7 @@
 #include "ld/report.h"
 
 #include "lib/inspect/containers.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/json.h"
 #include "tools/common/memory.h"
 
@@ -24,7 +25,7 @@ static void put_linker(cli_json *json) {
 }
 
 static void put_ukernel_candidate(cli_json *json, const ir_candidate *its) {
-  kdl_image_info image = kdl_container_image(its->library->container, its->image);
+  kdl_image_info image = cli_image_at(its->library->lib, its->image);
   const kdl_string *features = kdl_find_value(image.pairs, image.pair_count, "requires_features");
   const kdl_string *tag = kdl_find_value(image.pairs, image.pair_count, "variant_tag");
   const kdl_string none = {"", 0};

@@ -138,8 +138,7 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_cache_use cache_
   char image[128];
   *linked = (kdl_linked_image){.claim = {.folder = -1}};
   kdl_image_name(task->lib, task->image, image, sizeof image);
-  snprintf(linked->name, sizeof linked->name, "%.300s: %s",
-           kdl_container_name(kdl_library_container(task->lib)), image);
+  snprintf(linked->name, sizeof linked->name, "%.300s: %s", kdl_library_name(task->lib), image);
   /* Linked code may use every feature of the device. */
   kdl_device_permit_all(task->device, task->route);
   KDL_TRY(kdl_link_limits_read(&limits));

@@ -55,17 +55,16 @@ static bool is_included(const void *user, uint32_t image) {
       kdl_device_spec_family(kdl_device_route_spec(task->device, task->route));
   if (image == task->image || traits.kind != KDL_IMAGE_BITCODE || traits.family != family)
     return false;
-  kdl_image_info info = kdl_container_image(kdl_library_container(task->lib), image);
-  return kdl_ukernels_may_hold(&info);
+  kdl_image_info info = {.size = sizeof info};
+  return kdl_image_get(task->lib, image, &info) == KDL_OK && kdl_ukernels_may_hold(&info);
 }
 
 static kdl_status add_caller_library(const kdl_link_task *task, kdl_ukernels *ukernels) {
   char name[512];
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(task->lib, &catalog));
-  kdl_container *container = kdl_library_container(task->lib);
-  snprintf(name, sizeof name, "the bitcode of %.400s", kdl_container_name(container));
-  return kdl_ukernels_add(ukernels, container, name, is_included, &(choice){task, catalog});
+  snprintf(name, sizeof name, "the bitcode of %.400s", kdl_library_name(task->lib));
+  return kdl_ukernels_add(ukernels, task->lib, name, is_included, &(choice){task, catalog});
 }
 
 /* The bytes that a key is made of: those in the file, without a copy, or the snapshot. */
@@ -77,13 +76,14 @@ static void add_string(kdl_blake2b *hash, const void *data, size_t size) {
   kdl_blake2b_add(hash, data, size);
 }
 
-static kdl_status hash_image(kdl_blake2b *hash, kdl_container *container, uint32_t index,
+static kdl_status hash_image(kdl_blake2b *hash, kdl_library *lib, uint32_t index,
                              which_bytes which) {
-  kdl_image_info image = kdl_container_image(container, index);
+  kdl_image_info image = {.size = sizeof image};
   const void *data;
   size_t size;
-  KDL_TRY(which == bytes_taken ? kdl_container_private_bytes(container, index, &data, &size)
-                               : kdl_container_bytes(container, index, &data, &size));
+  KDL_TRY(kdl_image_get(lib, index, &image));
+  KDL_TRY(which == bytes_taken ? kdl_library_private_bytes(lib, index, &data, &size)
+                               : kdl_image_bytes(lib, index, &data, &size));
   uint64_t numbers[] = {image.offload_kind, image.flags, image.pair_count};
   kdl_blake2b_add(hash, numbers, sizeof numbers);
   for (size_t i = 0; i < image.pair_count; ++i) {
@@ -106,15 +106,14 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task, which_byte
   kdl_blake2b hash;
   kdl_catalog *catalog;
   bool has_any = false;
-  kdl_container *container = kdl_library_container(task->lib);
   kdl_status status = kdl_library_catalog(task->lib, &catalog);
   kdl_blake2b_start(&hash);
-  for (uint32_t i = 0; status == KDL_OK && i < kdl_container_count(container); ++i) {
+  for (uint32_t i = 0; status == KDL_OK && i < kdl_image_count(task->lib); ++i) {
     if (!is_included(&(choice){task, catalog}, i) ||
         !kdl_device_route_admits(task->device, task->route, catalog, i))
       continue;
     has_any = true;
-    status = hash_image(&hash, container, i, which);
+    status = hash_image(&hash, task->lib, i, which);
   }
   if (status == KDL_OK && has_any)
     print_digest(out, "library", kdl_blake2b_finish(&hash));
@@ -242,8 +241,7 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
   KDL_TRY(kdl_ukernels_begin(&key->ukernels));
   if (!kdl_linker_path(key->linker))
     return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
-  KDL_TRY(kdl_container_verified_bytes(kdl_library_container(task->lib), task->image, &key->caller,
-                                       &key->caller_size));
+  KDL_TRY(kdl_library_verified_bytes(task->lib, task->image, &key->caller, &key->caller_size));
   if (key->ukernels.policy != KDL_TRUST_OFF) {
     KDL_TRY(add_caller_library(task, &key->ukernels));
     KDL_TRY(kdl_ukernels_add_search_path(&key->ukernels));
@@ -253,11 +251,7 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
 }
 
 kdl_status kdl_link_key_snapshot(const kdl_link_task *task, kdl_link_key *key) {
-  kdl_container *container = kdl_library_container(task->lib);
-  KDL_TRY(
-      kdl_container_is_verified(container, task->image) /* then it was already checked */
-          ? KDL_OK
-          : kdl_container_private_bytes(container, task->image, &key->caller, &key->caller_size));
+  KDL_TRY(kdl_library_private_bytes(task->lib, task->image, &key->caller, &key->caller_size));
   if (key->ukernels.policy == KDL_TRUST_OFF)
     KDL_TRY(add_caller_library(task, &key->ukernels));
   return KDL_OK;

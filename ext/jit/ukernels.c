@@ -39,20 +39,20 @@ bool kdl_ukernels_may_hold(const kdl_image_info *image) {
 /* ------------------------------------------------------------------------------------------ */
 /* One library                                                                                  */
 
-static void skip_untrusted_image(kdl_ukernels *ukernels, const kdl_container *container,
-                                 uint32_t index) {
+static void skip_untrusted_image(kdl_ukernels *ukernels, const kdl_library *lib, uint32_t index) {
   char reason[sizeof ukernels->skipped];
   snprintf(reason, sizeof reason, "; %.200s: image %" PRIu32 " is left out: %.200s",
-           kdl_container_name(container), index, kdl_error_message());
+           kdl_library_name(lib), index, kdl_error_message());
   kdl_debug(KDL_DEBUG_LINK, "%s", reason + 2);
   if (!ukernels->skipped[0])
     memcpy(ukernels->skipped, reason, sizeof reason);
 }
 
 /* Version 1 cannot store a NUL in values. */
-static int offload_format_for(const kdl_container *container) {
-  for (uint32_t i = 0; i < kdl_container_count(container); ++i) {
-    kdl_image_info image = kdl_container_image(container, i);
+static int offload_format_for(const kdl_library *lib) {
+  for (uint32_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    (void)kdl_image_get(lib, i, &image);
     for (size_t k = 0; image.kind == KDL_IMAGE_BITCODE && k < image.pair_count; ++k) {
       kdl_string value = image.pairs[k].value;
       if (memchr(value.data, 0, value.length))
@@ -64,20 +64,21 @@ static int offload_format_for(const kdl_container *container) {
 
 /* Where nothing is checked in this process, kdl-ld checks the digests. Flags are dropped: kdl-ld
  * ignores them, and versions differ in their meaning. */
-static kdl_status pack_ukernel_image(kdl_ukernels *ukernels, kdl_container *container,
-                                     uint32_t index, kdl_writer *writer, size_t *count) {
-  kdl_image_info image = kdl_container_image(container, index);
+static kdl_status pack_ukernel_image(kdl_ukernels *ukernels, kdl_library *lib, uint32_t index,
+                                     kdl_writer *writer, size_t *count) {
+  kdl_image_info image = {.size = sizeof image};
+  KDL_TRY(kdl_image_get(lib, index, &image));
   kdl_writer_image packed = {.size = sizeof packed,
                              .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
                              .offload_kind = image.offload_kind,
                              .pairs = image.pairs,
                              .pair_count = image.pair_count};
   bool is_off = ukernels->policy == KDL_TRUST_OFF;
-  kdl_status status =
-      is_off ? kdl_container_private_bytes(container, index, &packed.data, &packed.data_size)
-             : kdl_container_verified_bytes(container, index, &packed.data, &packed.data_size);
+  kdl_status status = is_off
+                          ? kdl_library_private_bytes(lib, index, &packed.data, &packed.data_size)
+                          : kdl_library_verified_bytes(lib, index, &packed.data, &packed.data_size);
   if (status == KDL_BAD_FILE && !is_off) {
-    skip_untrusted_image(ukernels, container, index);
+    skip_untrusted_image(ukernels, lib, index);
     return KDL_OK;
   }
   if (status == KDL_OK)
@@ -103,18 +104,19 @@ static kdl_status append_ukernel_library(kdl_ukernels *ukernels, const char *nam
   return status;
 }
 
-kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, const char *name,
+kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_library *lib, const char *name,
                             bool (*wants)(const void *user, uint32_t image), const void *user) {
   kdl_writer *writer;
   size_t count = 0;
-  kdl_status status = kdl_writer_create(offload_format_for(container), &writer);
+  kdl_status status = kdl_writer_create(offload_format_for(lib), &writer);
   if (status != KDL_OK)
     return status;
-  for (uint32_t i = 0; i < kdl_container_count(container) && status == KDL_OK; ++i) {
-    kdl_image_info image = kdl_container_image(container, i);
+  for (uint32_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(lib, i, &image);
     if (image.kind == KDL_IMAGE_BITCODE && kdl_ukernels_may_hold(&image) &&
         (!wants || wants(user, i)))
-      status = pack_ukernel_image(ukernels, container, i, writer, &count);
+      status = pack_ukernel_image(ukernels, lib, i, writer, &count);
   }
   if (status == KDL_OK && count)
     status = append_ukernel_library(ukernels, name, writer);
@@ -126,10 +128,10 @@ kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, co
 /* Places                                                                                       */
 
 kdl_status kdl_ukernels_add_file(kdl_ukernels *ukernels, const char *path) {
-  kdl_container *container;
-  KDL_TRY(kdl_search_open(path, path, &container));
-  kdl_status status = kdl_ukernels_add(ukernels, container, path, NULL, NULL);
-  kdl_container_close(container);
+  kdl_library *lib;
+  KDL_TRY(kdl_library_open_path(path, false, &lib));
+  kdl_status status = kdl_ukernels_add(ukernels, lib, path, NULL, NULL);
+  kdl_close(lib);
   return status;
 }
 

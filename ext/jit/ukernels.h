@@ -28,9 +28,9 @@ void kdl_ukernels_free(kdl_ukernels *ukernels);
 /* Whether bitcode may contain microkernels: not if it lists kernels and no microkernels. */
 bool kdl_ukernels_may_hold(const kdl_image_info *image);
 
-/* Adds, as one library, the bitcode of a container that may contain microkernels and for which
+/* Adds, as one library, the bitcode of a library that may contain microkernels and for which
  * `wants` returns true (NULL: all). Untrusted images are left out. `name` is for messages. */
-kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, const char *name,
+kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_library *lib, const char *name,
                             bool (*wants)(const void *user, uint32_t image), const void *user);
 
 /* Adds a file or folder, or those of KDL_UKERNEL_PATH in order. */

@@ -119,6 +119,11 @@ kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t 
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
                                      kdl_container **out_container);
 
+void kdl_container_close(kdl_container *container);
+
+/* As kdl_image_get; the index must be valid. */
+kdl_image_info kdl_container_image(const kdl_container *container, size_t index);
+
 /* Call it before other threads use an open container. From then on kdl_container_alloc is the only
  * source of memory that lives as long as the container. */
 void kdl_container_publish(kdl_container *container);
@@ -138,6 +143,20 @@ static inline void *kdl_container_alloc(kdl_container *container, size_t size) {
 
 /* Closes the nested containers of kdl_container_verified_bytes. */
 void kdl_container_close_nested(kdl_container *container);
+
+/* The image's bytes, inflated if needed, until the container is closed; see kdl_image_bytes. */
+kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
+                               size_t *out_size);
+
+/* The same in memory that no other process can change or truncate: bytes of a file are copied. */
+kdl_status kdl_container_private_bytes(kdl_container *container, uint32_t index,
+                                       const void **out_data, size_t *out_size);
+
+/* The same for bytes that will run: KDL_BAD_FILE where the image's signature is not trusted
+ * (lib/inspect/trust.h), or its digest does not match its metadata. If either is checked, these are
+ * the bytes that were checked. The first call for an image checks. */
+kdl_status kdl_container_verified_bytes(kdl_container *container, uint32_t index,
+                                        const void **out_data, size_t *out_size);
 
 /* kdl_container_bytes for short use: the bytes are valid until kdl_container_release_bytes, which
  * must be called once for each success. Inflated bytes without a reference stay in a small cache

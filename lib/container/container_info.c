@@ -5,26 +5,6 @@
 
 #include <string.h>
 
-const char *kdl_container_name(const kdl_container *container) {
-  return container->name;
-}
-
-size_t kdl_container_count(const kdl_container *container) {
-  return container->count;
-}
-
-size_t kdl_container_module_count(const kdl_container *container) {
-  return container->module_count;
-}
-
-void kdl_container_set_installed(kdl_container *container) {
-  container->is_installed = true;
-}
-
-bool kdl_container_is_verified(const kdl_container *container, uint32_t index) {
-  return atomic_load_explicit(&container->images[index].verified, memory_order_relaxed) != NULL;
-}
-
 kdl_image_info kdl_container_image(const kdl_container *container, size_t index) {
   const kdl_image *image = &container->images[index];
   return (kdl_image_info){

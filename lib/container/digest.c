@@ -2,6 +2,7 @@
 #include "lib/inspect/write.h"
 
 #include "lib/container/container.h"
+#include "lib/container/writer.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 

@@ -4,6 +4,7 @@
  * entry table, images without padding between them) and version 3 (the same with a longer header,
  * and optionally everything after it compressed). The layout is LLVM's, down to the padding.
  */
+#include "lib/container/writer.h"
 #include "lib/container/container.h"
 #include "lib/container/string_table.h"
 #include "lib/inspect/codec.h"

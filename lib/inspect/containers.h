@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct kdl_container kdl_container;
-
 /* Documented limits for untrusted input: docs/formats.md. */
 enum {
   KDL_LIMIT_IMAGES = 1 << 20,
@@ -39,8 +37,6 @@ enum {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-kdl_container *kdl_library_container(const kdl_library *lib);
-
 /* The folders of the libraries that are installed with libkdl; fewer for a privileged program. */
 typedef struct kdl_search_folders {
   size_t count;
@@ -54,42 +50,28 @@ void kdl_search_system(bool is_privileged, kdl_search_folders *out_folders);
 kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_count);
 void kdl_search_folder_free(char **files, size_t count);
 
-/* Opens a file, or all files of a folder as one library; `name` is for messages, NULL: the path. */
-kdl_status kdl_search_open(const char *path, const char *name, kdl_container **out_container);
-void kdl_container_close(kdl_container *container);
-
-/* Marks it as installed with libkdl, and as trusted as that. */
-void kdl_container_set_installed(kdl_container *container);
+/* Opens a file, or all files of a folder as one library. `is_installed`: it is trusted as libkdl
+ * is, with which it is installed. */
+kdl_status kdl_library_open_path(const char *path, bool is_installed, kdl_library **out_lib);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Contents                                                                                     */
 
 /* Its name in messages. */
-const char *kdl_container_name(const kdl_container *container);
-size_t kdl_container_count(const kdl_container *container);
-size_t kdl_container_module_count(const kdl_container *container);
+const char *kdl_library_name(const kdl_library *lib);
 
-/* As kdl_image_get; the index must be valid. */
-kdl_image_info kdl_container_image(const kdl_container *container, size_t index);
+/* kdl_image_bytes for bytes that will run: KDL_BAD_FILE where the image's signature is not trusted
+ * (lib/inspect/trust.h), or its digest does not match its metadata. If either is checked, these are
+ * the bytes that were checked. The first call for an image checks. */
+kdl_status kdl_library_verified_bytes(kdl_library *lib, uint32_t index, const void **out_data,
+                                      size_t *out_size);
+
+/* kdl_image_bytes in memory that no other process can change or truncate: the bytes that were
+ * checked, or a copy of a file's. */
+kdl_status kdl_library_private_bytes(kdl_library *lib, uint32_t index, const void **out_data,
+                                     size_t *out_size);
 
 /* The last pair with that key, or NULL. */
 const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);
-
-/* The image's bytes, inflated if needed, until the container is closed; see kdl_image_bytes. */
-kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
-                               size_t *out_size);
-
-/* The same in memory that no other process can change or truncate: bytes of a file are copied. */
-kdl_status kdl_container_private_bytes(kdl_container *container, uint32_t index,
-                                       const void **out_data, size_t *out_size);
-
-/* The same for bytes that will run: KDL_BAD_FILE where the image's signature is not trusted
- * (lib/inspect/trust.h), or its digest does not match its metadata. If either is checked, these are
- * the bytes that were checked. The first call for an image checks. */
-kdl_status kdl_container_verified_bytes(kdl_container *container, uint32_t index,
-                                        const void **out_data, size_t *out_size);
-
-/* Whether kdl_container_verified_bytes copied them, so that they cannot change. */
-bool kdl_container_is_verified(const kdl_container *container, uint32_t index);
 
 #endif

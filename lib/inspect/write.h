@@ -14,20 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct kdl_container kdl_container;
-
-/* The bytes of an image in another file, which must stay open until the writer is destroyed. */
-typedef struct kdl_image_ref {
-  kdl_container *container; /* NULL: the image's bytes are at its `data` */
-  uint32_t index;
-} kdl_image_ref;
-
-/* Copies the caller's struct in this version's layout, after checking its pointers. */
-kdl_status kdl_writer_image_read(const char *call, const kdl_writer_image *image,
-                                 kdl_writer_image *out_image);
-
-/* kdl_writer_add for an image reference: ignores `data`. */
-kdl_status kdl_writer_add_ref(kdl_writer *writer, const kdl_writer_image *image, kdl_image_ref ref);
+/* kdl_writer_add, or kdl_writer_add_with_digest, with the bytes of an image of a library, which
+ * must stay open until the writer is destroyed; ignores `data`. */
+kdl_status kdl_writer_add_copy(kdl_writer *writer, const kdl_writer_image *image, kdl_library *from,
+                               uint32_t index, bool with_digest);
 
 /* Writes the file image by image; compressed formats at once. `shown` is the file's name in
  * messages. */
@@ -48,9 +38,5 @@ bool kdl_digest_is_readable(kdl_string value, size_t *out_position);
 /* KDL_BAD_FILE, with the key, found and expected, where the pairs have a digest that differs from
  * that of the bytes. */
 kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *data, size_t size);
-
-/* kdl_writer_add_with_digest for an image reference. */
-kdl_status kdl_writer_add_ref_digested(kdl_writer *writer, const kdl_writer_image *image,
-                                       kdl_image_ref ref);
 
 #endif

@@ -94,6 +94,14 @@ kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *g
   return status == KDL_OK ? create_library(container, &opts, out_lib) : status;
 }
 
+kdl_status kdl_library_open_path(const char *path, bool is_installed, kdl_library **out_lib) {
+  kdl_container *container;
+  const kdl_open_opts opts = {.size = sizeof opts};
+  KDL_TRY(kdl_search_open(path, path, &container));
+  container->is_installed = is_installed;
+  return create_library(container, &opts, out_lib);
+}
+
 kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
                                  kdl_library **out_lib) {
   kdl_container *container;

@@ -1,9 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A library's images as their file stores them. */
+/* Libraries for other components: bytes, and images as their file stores them. */
+#include "lib/container/writer.h"
 #include "lib/library/library.h"
 
-kdl_container *kdl_library_container(const kdl_library *lib) {
-  return lib->container;
+const char *kdl_library_name(const kdl_library *lib) {
+  return lib->container->name;
+}
+
+kdl_status kdl_library_verified_bytes(kdl_library *lib, uint32_t index, const void **out_data,
+                                      size_t *out_size) {
+  return kdl_container_verified_bytes(lib->container, index, out_data, out_size);
+}
+
+kdl_status kdl_library_private_bytes(kdl_library *lib, uint32_t index, const void **out_data,
+                                     size_t *out_size) {
+  bool is_verified =
+      atomic_load_explicit(&lib->container->images[index].verified, memory_order_relaxed) != NULL;
+  return is_verified ? kdl_container_verified_bytes(lib->container, index, out_data, out_size)
+                     : kdl_container_private_bytes(lib->container, index, out_data, out_size);
+}
+
+kdl_status kdl_writer_add_copy(kdl_writer *writer, const kdl_writer_image *image, kdl_library *from,
+                               uint32_t index, bool with_digest) {
+  const kdl_image_ref ref = {from->container, index};
+  return with_digest ? kdl_writer_add_ref_digested(writer, image, ref)
+                     : kdl_writer_add_ref(writer, image, ref);
 }
 
 static kdl_stored_image read_stored(const kdl_image *image) {

@@ -111,8 +111,7 @@ static kdl_status add_copy(const split_state *work, const split_copy *copy, kdl_
   make_unit_metadata(work, &unit, arena, &image);
   ((kdl_pair *)(uintptr_t)image.pairs)[image.pair_count++] =
       number_pair(arena, SPLIT_KEY_IN, work->plan.streams[copy->stream].at);
-  return kdl_writer_add_ref(writer, &image,
-                            (kdl_image_ref){kdl_library_container(work->lib), copy->image});
+  return kdl_writer_add_copy(writer, &image, work->lib, copy->image, false);
 }
 
 static kdl_status add_skeleton(const split_state *work, const split_stream *stream,

@@ -5,6 +5,7 @@
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/system/environment.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/memory.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ static kdl_string metadata_value(const kdl_image_info *image, const char *key) {
 }
 
 void ir_candidate_label(const ir_candidate *candidate, char *buffer, size_t size) {
-  kdl_image_info image = kdl_container_image(candidate->library->container, candidate->image);
+  kdl_image_info image = cli_image_at(candidate->library->lib, candidate->image);
   kdl_string tag = metadata_value(&image, "variant_tag");
   kdl_out out = {buffer, size, 0};
   kdl_out_format(&out, "image %" PRIu32 " (%.64s%s%.64s)", candidate->image,
@@ -28,7 +29,7 @@ static size_t count_defining_images(ir_libraries *libraries, kdl_string symbol,
   size_t count = 0;
   for (size_t i = 0; i < libraries->count; ++i) {
     ir_library *library = &libraries->items[i];
-    for (uint32_t image = 0; image < kdl_container_count(library->container); ++image)
+    for (uint32_t image = 0; image < kdl_image_count(library->lib); ++image)
       count += ir_library_defines(libraries, library, image, symbol, context);
   }
   return count;
@@ -54,7 +55,7 @@ static const ir_candidate *collect_candidates(ir_libraries *libraries, ir_contex
   const ir_candidate *chosen = NULL;
   for (size_t i = 0; i < libraries->count; ++i) {
     ir_library *library = &libraries->items[i];
-    for (size_t place = 0; place < kdl_container_count(library->container); ++place) {
+    for (size_t place = 0; place < kdl_image_count(library->lib); ++place) {
       const kdl_candidate *ranked = kdl_ranking_at(library->ranking, place);
       if (!ir_library_defines(libraries, library, ranked->image, choice->symbol, context))
         continue;
@@ -87,7 +88,7 @@ const ir_candidate *ir_choose_ukernel(ir_libraries *libraries, kdl_string symbol
 static void suggest_symbols(const ir_libraries *libraries, kdl_nearest *nearest) {
   for (size_t i = 0; i < libraries->count; ++i) {
     const ir_library *library = &libraries->items[i];
-    for (uint32_t image = 0; image < kdl_container_count(library->container); ++image) {
+    for (uint32_t image = 0; image < kdl_image_count(library->lib); ++image) {
       for (size_t name = 0; name < library->symbols[image].count; ++name)
         kdl_nearest_add(nearest, library->symbols[image].names[name].data);
     }
@@ -98,7 +99,7 @@ static void list_libraries(const ir_libraries *libraries, kdl_out *out) {
   for (size_t i = 0; i < libraries->count; ++i) {
     const ir_library *library = &libraries->items[i];
     kdl_out_format(out, "%s%s", i ? ", " : "; looked in ", library->name);
-    for (uint32_t image = 0; image < kdl_container_count(library->container); ++image) {
+    for (uint32_t image = 0; image < kdl_image_count(library->lib); ++image) {
       if (library->symbols[image].error)
         kdl_out_format(out, " (image %" PRIu32 " is left out: %.160s)", image,
                        library->symbols[image].error);

@@ -6,6 +6,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"
+#include "tools/common/images/kinds.h"
 #include "tools/common/memory.h"
 
 #include <llvm-c/BitReader.h>
@@ -17,15 +18,16 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-static kdl_status open_ukernel_library(const char *path, const kdl_select_device *device,
-                                       ir_library *library) {
+static kdl_status open_ukernel_library(const char *path, bool is_installed,
+                                       const kdl_select_device *device, ir_library *library) {
+  kdl_catalog *catalog;
   library->name = path;
-  KDL_TRY(kdl_search_open(path, path, &library->container));
-  KDL_TRY(kdl_catalog_create(library->container, &library->catalog));
-  size_t images = kdl_container_count(library->container);
+  KDL_TRY(kdl_library_open_path(path, is_installed, &library->lib));
+  KDL_TRY(kdl_library_catalog(library->lib, &catalog));
+  size_t images = kdl_image_count(library->lib);
   library->symbols = xcalloc(images + 1, sizeof *library->symbols);
   kdl_query query = {.device = device, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
-  KDL_TRY(kdl_rank(library->catalog, &query, &library->ranking));
+  KDL_TRY(kdl_rank(catalog, &query, &library->ranking));
   kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
             kdl_ranking_eligible(library->ranking));
   return KDL_OK;
@@ -43,9 +45,7 @@ kdl_status ir_libraries_open(const ir_request *request, const char *portable, co
     if (!path)
       continue;
     ++out_libraries->count;
-    KDL_TRY(open_ukernel_library(path, request->device, library));
-    if (i >= count)
-      kdl_container_set_installed(library->container);
+    KDL_TRY(open_ukernel_library(path, i >= count, request->device, library));
   }
   return KDL_OK;
 }
@@ -55,8 +55,7 @@ void ir_libraries_free(ir_libraries *libraries) {
     ir_library *library = &libraries->items[i];
     free(library->symbols);
     free(library->ranking);
-    kdl_catalog_destroy(library->catalog);
-    kdl_container_close(library->container);
+    kdl_close(library->lib);
   }
 }
 
@@ -116,13 +115,13 @@ static void list_defined(ir_libraries *libraries, LLVMModuleRef module, ir_symbo
 static kdl_status read_library_symbols(ir_libraries *libraries, ir_library *library, uint32_t index,
                                        ir_context *context) {
   ir_symbols *symbols = &library->symbols[index];
-  kdl_image_info image = kdl_container_image(library->container, index);
+  kdl_image_info image = cli_image_at(library->lib, index);
   const void *data;
   size_t size;
   LLVMModuleRef module;
   if (image.kind != KDL_IMAGE_BITCODE || list_indexed(libraries, &image, symbols))
     return KDL_OK;
-  KDL_TRY(kdl_container_verified_bytes(library->container, index, &data, &size));
+  KDL_TRY(kdl_library_verified_bytes(library->lib, index, &data, &size));
   KDL_TRY(ir_module_read(context, data, size, library->name, &module));
   list_defined(libraries, module, symbols);
   LLVMDisposeModule(module);

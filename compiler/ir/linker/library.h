@@ -18,8 +18,7 @@ typedef struct ir_symbols {
 
 typedef struct ir_library {
   const char *name; /* the path */
-  kdl_container *container;
-  kdl_catalog *catalog;
+  kdl_library *lib;
   kdl_ranking *ranking; /* of all images */
   ir_symbols *symbols;  /* per image */
 } ir_library;

@@ -88,8 +88,7 @@ static kdl_status read_chosen(ir_linker *linker, const ir_candidate *chosen, con
                               LLVMModuleRef *out_module) {
   const void *data;
   size_t size;
-  kdl_status status =
-      kdl_container_verified_bytes(chosen->library->container, chosen->image, &data, &size);
+  kdl_status status = kdl_library_verified_bytes(chosen->library->lib, chosen->image, &data, &size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s", name);
   if (status == KDL_OK)

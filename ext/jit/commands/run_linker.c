@@ -43,8 +43,7 @@ static kdl_status gather_ukernels(const cli_link_job *job, kdl_ukernels *ukernel
   KDL_TRY(kdl_ukernels_begin(ukernels));
   if (ukernels->policy == KDL_TRUST_OFF)
     return KDL_OK;
-  KDL_TRY(kdl_ukernels_add(ukernels, kdl_library_container(job->input->lib), job->input->name, NULL,
-                           NULL));
+  KDL_TRY(kdl_ukernels_add(ukernels, job->input->lib, job->input->name, NULL, NULL));
   for (const char *place; (place = cli_args_next(job->args, "ukernels", &cursor));)
     KDL_TRY(kdl_ukernels_add_file(ukernels, place));
   return kdl_ukernels_add_search_path(ukernels);
@@ -161,8 +160,8 @@ kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *devic
         KDL_UNSUPPORTED,
         "kdl-ld not found, expected it in the folder of this program or in KDL_LD: it links "
         "bitcode; " KDL_LINKER_HOW);
-  kdl_status status = kdl_container_verified_bytes(
-      kdl_library_container(job->input->lib), (uint32_t)image, &what.caller, &what.caller_size);
+  kdl_status status =
+      kdl_library_verified_bytes(job->input->lib, (uint32_t)image, &what.caller, &what.caller_size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s: image %zu", job->input->name, image);
   if (status != KDL_OK)

@@ -89,9 +89,7 @@ kdl_writer_image cli_image_describe(const cli_input *input, size_t index, int fo
 
 kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_image *image,
                          bool digest, kdl_writer *writer) {
-  kdl_image_ref lender = {kdl_library_container(input->lib), (uint32_t)index};
-  kdl_status status = digest ? kdl_writer_add_ref_digested(writer, image, lender)
-                             : kdl_writer_add_ref(writer, image, lender);
+  kdl_status status = kdl_writer_add_copy(writer, image, input->lib, (uint32_t)index, digest);
   if (status == KDL_BAD_CALL)
     kdl_error_prefix("%s", input->name);
   return status;

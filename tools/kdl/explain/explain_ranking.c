@@ -113,7 +113,10 @@ bool cli_verdict_lacks_kernel(const kdl_verdict *verdict) {
 kdl_status cli_query_open(cli_query *query) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(query->input->lib, &catalog));
-  query->module_count = kdl_container_module_count(kdl_library_container(query->input->lib));
+  for (size_t i = 0; i < kdl_image_count(query->input->lib); ++i) {
+    size_t module = cli_image_at(query->input->lib, i).module;
+    query->module_count = module < query->module_count ? query->module_count : module + 1;
+  }
   return query->kernel ? KDL_OK : kdl_inventory_create(catalog, &query->inventory);
 }
 

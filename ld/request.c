@@ -55,8 +55,7 @@ static kdl_status check_constants(const kdl_string_list *constants) {
 
 static kdl_status parse_device_option(const char *text, ir_request *request) {
   KDL_TRY(kdl_device_spec_resolve(text, &request->spec));
-  KDL_TRY(kdl_select_device_create(&request->spec, &request->device));
-  request->traits = kdl_select_device_traits(request->device);
+  KDL_TRY(kdl_select_device_create(&request->spec, &request->device, &request->traits));
   kdl_out label = {request->device_label, sizeof request->device_label, 0};
   kdl_device_spec_label(&request->spec, &label);
   return KDL_OK;

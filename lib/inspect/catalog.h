@@ -4,8 +4,8 @@
  *
  *     kdl_catalog *catalog;
  *     KDL_TRY(kdl_library_catalog(lib, &catalog));
- *     for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
- *       if (kdl_catalog_has_kernel(catalog, i, KDL_TEXT("saxpy")) == KDL_KERNEL_PRESENT)
+ *     for (size_t i = 0; i < kdl_image_count(lib); ++i)
+ *       if (kdl_catalog_find(catalog, i, KDL_TEXT("saxpy"), NULL) == KDL_KERNEL_PRESENT)
  *         use(i, kdl_catalog_traits(catalog, i));
  */
 #ifndef KDL_LIB_INSPECT_CATALOG_H
@@ -18,19 +18,9 @@
 #include <stdint.h>
 
 typedef struct kdl_catalog kdl_catalog;
-typedef struct kdl_any_device kdl_any_device;
-
-struct kdl_container;
 
 /* The library's catalog with every rule compiled. It lives as long as the library. */
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
-
-/* The same for a container, in its arena. Create it before other threads use the container, and
- * destroy it before the container is closed. */
-kdl_status kdl_catalog_create(struct kdl_container *container, kdl_catalog **out_catalog);
-void kdl_catalog_destroy(kdl_catalog *catalog);
-
-size_t kdl_catalog_count(const kdl_catalog *catalog);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
@@ -69,22 +59,18 @@ typedef struct kdl_image_traits {
 
 kdl_image_traits kdl_catalog_traits(const kdl_catalog *catalog, size_t index);
 
-/* Whether every device that admits image `b` admits image `a`; ignores launch limits. */
-bool kdl_catalog_covers(const kdl_catalog *catalog, size_t a, size_t b);
-
-/* Whether there is an architecture that both images run on. */
-bool kdl_catalog_overlaps(const kdl_catalog *catalog, size_t a, size_t b);
+/* How the devices of images `a` and `b` relate, as bits. COVERS: every device that admits `b`
+ * admits `a`; ignores launch limits. OVERLAPS: there is an architecture that both run on. */
+enum { KDL_IMAGE_COVERS = 1, KDL_IMAGE_OVERLAPS = 2 };
+unsigned kdl_catalog_compare(const kdl_catalog *catalog, size_t a, size_t b);
 
 /* Why no device admits an image, as text; false where its rule has no fault. */
 bool kdl_catalog_fault_words(const kdl_catalog *catalog, size_t index, char *buffer, size_t size);
 
-/* All possible NVIDIA and AMD devices: every compute capability, every AMD processor with every
- * setting, each with a driver that supports everything. NULL when out of memory; free() it. */
-kdl_any_device *kdl_any_device_create(void);
-
-/* Whether one of them admits the image. True for images for SPIR-V drivers and CPUs, which may have
- * any features. */
-bool kdl_any_device_admits(const kdl_any_device *devices, const kdl_catalog *catalog, size_t index);
+/* For each image, whether a device can admit it: any NVIDIA compute capability, any AMD processor
+ * with any setting, each with a driver that supports everything. True for images for SPIR-V drivers
+ * and CPUs, which may have any features. NULL when out of memory; free() it. */
+bool *kdl_catalog_possible(const kdl_catalog *catalog);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
@@ -92,26 +78,20 @@ bool kdl_any_device_admits(const kdl_any_device *devices, const kdl_catalog *cat
 typedef enum kdl_presence {
   KDL_KERNEL_PRESENT,
   KDL_KERNEL_ABSENT,
-  KDL_KERNEL_UNREADABLE, /* its names cannot be read: kdl_catalog_error has the reason */
+  KDL_KERNEL_UNREADABLE, /* its names cannot be read */
 } kdl_presence;
 
 /* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, with NULL for `data`
- * where it has none. Any thread. */
+ * where it has none; `out_key` may be NULL. Any thread. */
 kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
                               kdl_string *out_key);
 
-/* Only the presence. */
-kdl_presence kdl_catalog_has_kernel(kdl_catalog *catalog, size_t index, kdl_string kernel);
-
-/* Only the key. */
+/* Only the key; no image is read. */
 kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
 
 /* Treats images whose flag is not set as if they held no kernels. The flags, one per image, outlive
  * the catalog. Call it before any other function. */
 void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
-
-/* Why the kernels of an image cannot be read; "" where they can. */
-const char *kdl_catalog_error(kdl_catalog *catalog, size_t index);
 
 /* Whether an image has unresolved symbols; read together with its kernels' names. An image with a
  * kernel index is not read and counts as resolved. */

@@ -9,8 +9,9 @@
  *     kdl_ranking *ranking;
  *     KDL_TRY(kdl_library_catalog(lib, &catalog));
  *     KDL_TRY(kdl_rank(catalog, &query, &ranking));
- *     if (kdl_ranking_count(ranking))
- *       use(kdl_ranking_at(ranking, 0)->image);
+ *     const kdl_candidate *best = kdl_ranking_at(ranking, 0);
+ *     if (best && best->eligible)
+ *       use(best->image);
  *     free(ranking);
  */
 #ifndef KDL_LIB_INSPECT_RANKING_H
@@ -43,10 +44,6 @@ bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
 
 struct kdl_device_spec;
 
-/* Creates a device that accepts bitcode, as for linking. free() it. */
-kdl_status kdl_select_device_create(const struct kdl_device_spec *spec,
-                                    kdl_select_device **out_device);
-
 typedef struct kdl_device_traits {
   uint32_t family;   /* kdl_target_family */
   uint32_t driver;   /* NVIDIA: CUDA version; AMD: ROCm version; as KDL_VERSION_OF */
@@ -54,7 +51,9 @@ typedef struct kdl_device_traits {
   uint64_t lacks[2]; /* kdl_feature_set */
 } kdl_device_traits;
 
-kdl_device_traits kdl_select_device_traits(const kdl_select_device *device);
+/* Creates a device that accepts bitcode, as for linking. free() it. `out_traits` may be NULL. */
+kdl_status kdl_select_device_create(const struct kdl_device_spec *spec,
+                                    kdl_select_device **out_device, kdl_device_traits *out_traits);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Rankings                                                                                     */
@@ -103,8 +102,7 @@ kdl_status kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_ranking **
 kdl_status kdl_rank_on_route(kdl_catalog *catalog, const kdl_device *device, size_t route,
                              const kdl_query *query, kdl_ranking **out_ranking);
 
-size_t kdl_ranking_count(const kdl_ranking *ranking);
-size_t kdl_ranking_eligible(const kdl_ranking *ranking); /* of all candidates */
+/* NULL after the last. */
 const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t position);
 
 /* ------------------------------------------------------------------------------------------ */

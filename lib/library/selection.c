@@ -152,8 +152,8 @@ static const kdl_candidate *find_nearest(const kdl_ranking *full_ranking) {
     if (candidate->presence == KDL_KERNEL_ABSENT)
       continue;
     if (!full_ranking->query.kernel.data || candidate->presence == KDL_KERNEL_UNREADABLE ||
-        kdl_catalog_has_kernel(full_ranking->catalog, candidate->image,
-                               full_ranking->query.kernel) != KDL_KERNEL_ABSENT)
+        kdl_catalog_find(full_ranking->catalog, candidate->image, full_ranking->query.kernel,
+                         NULL) != KDL_KERNEL_ABSENT)
       return candidate;
   }
   return NULL;
@@ -437,7 +437,7 @@ kdl_status kdl_variants(kdl_library *lib, const char *kernel,
   KDL_TRY(kdl_library_catalog(lib, &catalog));
   size_t memory_failures = kdl_catalog_memory_failures(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    if (kdl_catalog_has_kernel(catalog, i, kdl_text_of(kernel)) == KDL_KERNEL_PRESENT &&
+    if (kdl_catalog_find(catalog, i, kdl_text_of(kernel), NULL) == KDL_KERNEL_PRESENT &&
         visit(user, i) != 0)
       break;
   }

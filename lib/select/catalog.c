@@ -103,10 +103,6 @@ bool kdl_catalog_rule_is_shared(const kdl_image *image) {
   return !(image->metadata_flags & more) && !image->is_link_input && !is_read;
 }
 
-size_t kdl_catalog_count(const kdl_catalog *catalog) {
-  return catalog->container->count;
-}
-
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
   const kdl_image *image = &catalog->container->images[index];
   image_version version = {0};
@@ -344,6 +340,9 @@ kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string ker
                               kdl_string *out_key) {
   const kdl_image *image = &catalog->container->images[index];
   const bool has_index = has_kernel_index(image);
+  kdl_string key;
+  if (!out_key)
+    out_key = &key;
   *out_key = (kdl_string){NULL, 0};
   if (is_excluded(catalog, index))
     return KDL_KERNEL_ABSENT;
@@ -358,11 +357,6 @@ kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string ker
                         : list->count && bsearch(&kernel, list->names, list->count, sizeof kernel,
                                                  compare_kernel_names);
   return held ? KDL_KERNEL_PRESENT : KDL_KERNEL_ABSENT;
-}
-
-kdl_presence kdl_catalog_has_kernel(kdl_catalog *catalog, size_t index, kdl_string kernel) {
-  kdl_string key;
-  return kdl_catalog_find(catalog, index, kernel, &key);
 }
 
 kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel) {
@@ -400,7 +394,7 @@ bool kdl_catalog_any_has_kernel(kdl_catalog *catalog, kdl_string kernel) {
   size_t count = kdl_catalog_count(catalog), at = 0;
   if (kernel_map)
     return kdl_kernel_map_find(kernel_map, kernel, &count) != NULL;
-  while (at < count && kdl_catalog_has_kernel(catalog, at, kernel) != KDL_KERNEL_PRESENT)
+  while (at < count && kdl_catalog_find(catalog, at, kernel, NULL) != KDL_KERNEL_PRESENT)
     ++at;
   atomic_fetch_add_explicit(&catalog->images_searched, at, memory_order_relaxed);
   return at < count;
@@ -411,7 +405,7 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
     bool ruled_out = kernel.data && has_kernel_index(kdl_catalog_image(catalog, i)) &&
-                     kdl_catalog_has_kernel(catalog, i, kernel) == KDL_KERNEL_ABSENT;
+                     kdl_catalog_find(catalog, i, kernel, NULL) == KDL_KERNEL_ABSENT;
     if (!rule->faults && !ruled_out)
       families |= 1u << rule->family;
   }

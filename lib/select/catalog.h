@@ -51,6 +51,18 @@ static inline const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, siz
   return &catalog->container->images[index];
 }
 
+/* In the container's arena. Create it before other threads use the container, and destroy it before
+ * the container is closed. */
+kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog);
+void kdl_catalog_destroy(kdl_catalog *catalog);
+
+static inline size_t kdl_catalog_count(const kdl_catalog *catalog) {
+  return catalog->container->count;
+}
+
+/* Why the kernels of an image cannot be read; "" where they can. */
+const char *kdl_catalog_error(kdl_catalog *catalog, size_t index);
+
 /* Compiles every image's rule, unless that is done. Must precede kdl_catalog_rule. */
 kdl_status kdl_catalog_compile_all(kdl_catalog *catalog);
 

@@ -174,7 +174,7 @@ kdl_status kdl_catalog_require_kernel(kdl_catalog *catalog, kdl_string kernel) {
   size_t memory_failures = kdl_catalog_memory_failures(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     bool has_code = !(kdl_catalog_rule(catalog, i)->faults & KDL_REASONS_NO_CODE);
-    if (has_code && kdl_catalog_has_kernel(catalog, i, kernel) != KDL_KERNEL_ABSENT)
+    if (has_code && kdl_catalog_find(catalog, i, kernel, NULL) != KDL_KERNEL_ABSENT)
       return kdl_catalog_memory_failures(catalog) == memory_failures
                  ? KDL_OK
                  : kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");

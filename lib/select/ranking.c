@@ -48,7 +48,8 @@ kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device
   return KDL_OK;
 }
 
-kdl_status kdl_select_device_create(const kdl_device_spec *spec, kdl_select_device **out_device) {
+kdl_status kdl_select_device_create(const kdl_device_spec *spec, kdl_select_device **out_device,
+                                    kdl_device_traits *out_traits) {
   kdl_select_device *device = malloc(sizeof *device);
   kdl_status status = device ? kdl_select_device_init(spec, device)
                              : kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
@@ -58,16 +59,14 @@ kdl_status kdl_select_device_create(const kdl_device_spec *spec, kdl_select_devi
   }
   kdl_device_accept_bitcode(&device->rule);
   kdl_device_accept_spirv(&device->rule);
+  if (out_traits)
+    *out_traits =
+        (kdl_device_traits){.family = device->rule.family,
+                            .driver = device->rule.driver,
+                            .ptx = device->rule.ptx,
+                            .lacks = {device->rule.lacks.word[0], device->rule.lacks.word[1]}};
   *out_device = device;
   return KDL_OK;
-}
-
-kdl_device_traits kdl_select_device_traits(const kdl_select_device *device) {
-  const kdl_device_rule *rule = &device->rule;
-  return (kdl_device_traits){.family = rule->family,
-                             .driver = rule->driver,
-                             .ptx = rule->ptx,
-                             .lacks = {rule->lacks.word[0], rule->lacks.word[1]}};
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -308,16 +307,8 @@ kdl_status kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_ranking **
   return KDL_OK;
 }
 
-size_t kdl_ranking_count(const kdl_ranking *ranking) {
-  return ranking->count;
-}
-
-size_t kdl_ranking_eligible(const kdl_ranking *ranking) {
-  return ranking->eligible;
-}
-
 const kdl_candidate *kdl_ranking_at(const kdl_ranking *ranking, size_t position) {
-  return &ranking->candidates[position];
+  return position < ranking->count ? &ranking->candidates[position] : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */

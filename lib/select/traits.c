@@ -31,18 +31,15 @@ kdl_image_traits kdl_catalog_traits(const kdl_catalog *catalog, size_t index) {
   };
 }
 
-bool kdl_catalog_covers(const kdl_catalog *catalog, size_t a, size_t b) {
+unsigned kdl_catalog_compare(const kdl_catalog *catalog, size_t a, size_t b) {
   const kdl_image_rule *left = kdl_catalog_rule(catalog, a), *right = kdl_catalog_rule(catalog, b);
-  return left->lo <= right->lo &&
-         (uint64_t)left->lo + left->span >= (uint64_t)right->lo + right->span &&
-         !(left->needs.word[0] & ~right->needs.word[0]) &&
-         !(left->needs.word[1] & ~right->needs.word[1]);
-}
-
-bool kdl_catalog_overlaps(const kdl_catalog *catalog, size_t a, size_t b) {
-  const kdl_image_rule *left = kdl_catalog_rule(catalog, a), *right = kdl_catalog_rule(catalog, b);
-  return left->lo <= (uint64_t)right->lo + right->span &&
-         right->lo <= (uint64_t)left->lo + left->span;
+  uint64_t left_end = (uint64_t)left->lo + left->span,
+           right_end = (uint64_t)right->lo + right->span;
+  bool covers = left->lo <= right->lo && left_end >= right_end &&
+                !(left->needs.word[0] & ~right->needs.word[0]) &&
+                !(left->needs.word[1] & ~right->needs.word[1]);
+  bool overlaps = left->lo <= right_end && right->lo <= left_end;
+  return (covers ? KDL_IMAGE_COVERS : 0u) | (overlaps ? KDL_IMAGE_OVERLAPS : 0u);
 }
 
 bool kdl_catalog_fault_words(const kdl_catalog *catalog, size_t index, char *buffer, size_t size) {
@@ -55,12 +52,11 @@ bool kdl_catalog_fault_words(const kdl_catalog *catalog, size_t index, char *buf
 
 enum { most_devices = 4096, last_capability = 2559 };
 
-struct kdl_any_device {
+typedef struct {
   size_t count;
   kdl_device_rule rules[most_devices];
-};
-
-static void add_possible_device(kdl_any_device *devices, kdl_target_family family,
+} possible_devices;
+static void add_possible_device(possible_devices *devices, kdl_target_family family,
                                 const char *arch) {
   kdl_device_desc desc = {
       .family = family, .arch = kdl_text_of(arch), .loads = (1u << KDL_IMAGE_KIND_COUNT) - 1};
@@ -69,7 +65,7 @@ static void add_possible_device(kdl_any_device *devices, kdl_target_family famil
     ++devices->count;
 }
 
-kdl_any_device *kdl_any_device_create(void) {
+static void list_possible_devices(possible_devices *devices) {
   static const char *const settings[] = {"",
                                          ":xnack+",
                                          ":sramecc+",
@@ -80,10 +76,6 @@ kdl_any_device *kdl_any_device_create(void) {
                                          ":sramecc-:xnack+",
                                          ":sramecc-:xnack-"};
   char arch[64];
-  kdl_any_device *devices = malloc(sizeof *devices);
-  if (!devices)
-    return NULL;
-  devices->count = 0;
   for (int number = 10; number <= last_capability; ++number) {
     snprintf(arch, sizeof arch, "sm_%d", number);
     add_possible_device(devices, KDL_FAMILY_NVPTX, arch);
@@ -95,15 +87,28 @@ kdl_any_device *kdl_any_device_create(void) {
       add_possible_device(devices, KDL_FAMILY_AMDGCN, arch);
     }
   }
-  return devices;
 }
 
-bool kdl_any_device_admits(const kdl_any_device *devices, const kdl_catalog *catalog,
-                           size_t index) {
-  const kdl_image_rule *rule = kdl_catalog_rule(catalog, index);
+static bool is_possible(const possible_devices *devices, const kdl_image_rule *rule) {
   for (size_t i = 0; i < devices->count; ++i) {
     if (kdl_match_admits(rule, &devices->rules[i]))
       return true;
   }
   return rule->family != KDL_FAMILY_NVPTX && rule->family != KDL_FAMILY_AMDGCN;
+}
+
+bool *kdl_catalog_possible(const kdl_catalog *catalog) {
+  size_t count = kdl_catalog_count(catalog);
+  bool *possible = malloc(count + 1);
+  possible_devices *devices = calloc(1, sizeof *devices);
+  if (possible && devices) {
+    list_possible_devices(devices);
+    for (size_t i = 0; i < count; ++i)
+      possible[i] = is_possible(devices, kdl_catalog_rule(catalog, i));
+  } else {
+    free(possible);
+    possible = NULL;
+  }
+  free(devices);
+  return possible;
 }

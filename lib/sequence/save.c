@@ -314,7 +314,7 @@ static kdl_status save_steps(saving *job) {
 /* Images                                                                                       */
 
 static bool image_holds_kernel(const kdl_kernel *kernel, kdl_library *lib, size_t image) {
-  return kdl_catalog_has_kernel(lib->catalog, image, kdl_text_of(kernel->name)) ==
+  return kdl_catalog_find(lib->catalog, image, kdl_text_of(kernel->name), NULL) ==
          KDL_KERNEL_PRESENT;
 }
 

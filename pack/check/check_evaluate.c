@@ -408,8 +408,8 @@ static bool is_listed(void *user, kdl_string kernel) {
 }
 
 /* The catalog keeps the names. Reading them takes most of the time of a large file. */
-static void read_kernels(check *c, kdl_catalog *catalog) {
-  size_t kernels, count = kdl_catalog_count(catalog);
+static void read_kernels(check *c, const kdl_library *lib, kdl_catalog *catalog) {
+  size_t kernels, count = kdl_image_count(lib);
   for (size_t i = 0; i < count; ++i) {
     (void)kdl_catalog_kernels(catalog, i, &kernels);
     check_within_part(c, i + 1, count);
@@ -423,7 +423,7 @@ static kdl_status evaluate_cataloged(check *c, kdl_library *lib, const check_fil
   KDL_TRY(kdl_library_catalog(lib, &catalog));
   if (!has_device_code(lib, catalog))
     return KDL_OK;
-  read_kernels(c, catalog);
+  read_kernels(c, lib, catalog);
   if (c->visit)
     return c->visit(c->visit_user, lib, file, member);
   KDL_TRY(kdl_inventory_create(catalog, &inventory));

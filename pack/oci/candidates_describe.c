@@ -136,7 +136,8 @@ static kdl_status verify_candidates(const describer *d) {
   kdl_status status = oci_candidates_open(d->manifest, d->input->name, &candidates);
   if (status == KDL_OK && candidates.input.lib)
     status = kdl_library_catalog(candidates.input.lib, &catalog);
-  for (size_t i = 0; catalog && i < kdl_catalog_count(catalog) && status == KDL_OK; ++i) {
+  for (size_t i = 0; catalog && i < kdl_image_count(candidates.input.lib) && status == KDL_OK;
+       ++i) {
     if (!same_image(d, d->image_of[i], &candidates.input, catalog, i))
       d->manifest->layers[candidates.layer_of[i]].choice = OCI_CHOICE_UNKNOWN;
   }

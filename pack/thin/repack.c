@@ -67,7 +67,7 @@ static void save_reason(void *user, size_t index, const char *why) {
 static kdl_status keep_unknown(const cli_input *input, bool *kept) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(input->lib, &catalog));
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
+  for (size_t i = 0; i < kdl_image_count(input->lib); ++i)
     kept[i] |= kdl_catalog_traits(catalog, i).faults & KDL_REASONS_UNKNOWN;
   return KDL_OK;
 }
@@ -92,7 +92,7 @@ static kdl_status drop_unlisted(repack_state *work, cli_kernel_list *only) {
   const kdl_stored_image *images = cli_stored_images(work->input->lib);
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(work->input->lib, &catalog));
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+  for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i) {
     size_t count = 0, found = 0;
     /* The images of a container decide about it. */
     if (cli_image_kind_is_container(images[i].kind) && !images[i].problem)

@@ -172,7 +172,7 @@ static const kdl_string *listed_kernels(const selector *c, size_t image, size_t 
 /* Whether the image stays and holds the kernel, as code of that module. */
 static bool is_holder(const selector *c, size_t image, uint32_t module, kdl_string kernel) {
   return c->module_of[image] == module && c->image_statuses[image] >= kept_more &&
-         kdl_catalog_has_kernel(c->catalog, image, kernel) == KDL_KERNEL_PRESENT;
+         kdl_catalog_find(c->catalog, image, kernel, NULL) == KDL_KERNEL_PRESENT;
 }
 
 /* Whether the device runs a better image of the module with the kernel, which stays. */
@@ -190,8 +190,8 @@ static bool is_held(const selector *c, const kdl_ranking *ranking, size_t place,
 /* Keeps what runs and ranks behind, if it has kernels that the better images lack: those of one
  * module in an OffloadBinary need not hold the same ones. */
 static void keep_lone_listed(selector *c, const kdl_ranking *ranking) {
-  for (size_t place = 0; place < kdl_ranking_count(ranking); ++place) {
-    const kdl_candidate *candidate = kdl_ranking_at(ranking, place);
+  const kdl_candidate *candidate;
+  for (size_t place = 0; (candidate = kdl_ranking_at(ranking, place)); ++place) {
     size_t count = 0;
     if (candidate->reasons || c->image_statuses[candidate->image] != behind)
       continue;
@@ -223,8 +223,8 @@ static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
   const kdl_query query = {.scope = KDL_RANK_RULES};
   kdl_ranking *ranking;
   KDL_TRY(kdl_rank_on_route(c->catalog, c->device->device, route, &query, &ranking));
-  for (size_t place = 0; place < kdl_ranking_count(ranking); ++place) {
-    const kdl_candidate *candidate = kdl_ranking_at(ranking, place);
+  const kdl_candidate *candidate;
+  for (size_t place = 0; (candidate = kdl_ranking_at(ranking, place)); ++place) {
     uint32_t index = candidate->image;
     uint64_t reasons = candidate->reasons;
     module_state *module = &c->modules[c->module_of[index]];

@@ -28,8 +28,10 @@ static kdl_status open_ukernel_library(const char *path, bool is_installed,
   library->symbols = xcalloc(images + 1, sizeof *library->symbols);
   kdl_query query = {.device = device, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
   KDL_TRY(kdl_rank(catalog, &query, &library->ranking));
-  kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
-            kdl_ranking_eligible(library->ranking));
+  size_t eligible = 0; /* they are first */
+  while (eligible < images && kdl_ranking_at(library->ranking, eligible)->eligible)
+    ++eligible;
+  kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images, eligible);
   return KDL_OK;
 }
 

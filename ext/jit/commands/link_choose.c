@@ -20,9 +20,10 @@ static bool is_linked(const kdl_catalog *catalog, const kdl_candidate *candidate
 }
 
 /* Images with kernels are callers; the others contain microkernels. */
-static kdl_status list_kernels(kdl_catalog *catalog, cli_name_set *kernels) {
+static kdl_status list_kernels(const kdl_library *lib, kdl_catalog *catalog,
+                               cli_name_set *kernels) {
   size_t memory_failures = kdl_catalog_memory_failures(catalog);
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     size_t count = 0;
     const kdl_string *names =
         is_bitcode(catalog, i) || kdl_catalog_traits(catalog, i).kind == KDL_IMAGE_SPIRV
@@ -37,11 +38,12 @@ static kdl_status list_kernels(kdl_catalog *catalog, cli_name_set *kernels) {
 }
 
 static const kdl_candidate *first_bitcode(const kdl_catalog *catalog, const kdl_ranking *ranking) {
-  for (size_t i = 0; i < kdl_ranking_count(ranking); ++i) {
-    if (is_linked(catalog, kdl_ranking_at(ranking, i)))
-      return kdl_ranking_at(ranking, i);
+  const kdl_candidate *candidate;
+  for (size_t i = 0; (candidate = kdl_ranking_at(ranking, i)); ++i) {
+    if (is_linked(catalog, candidate))
+      break;
   }
-  return NULL;
+  return candidate;
 }
 
 static kdl_status fail_no_bitcode(kdl_catalog *catalog, kdl_device *device, kdl_query query,
@@ -75,9 +77,9 @@ kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *cho
   cli_name_set kernels = {.count = 0};
   kdl_status status = kdl_library_catalog(input->lib, &catalog);
   if (status == KDL_OK)
-    status = kdl_select_device_create(kdl_device_route_spec(device, 0), &described);
+    status = kdl_select_device_create(kdl_device_route_spec(device, 0), &described, NULL);
   if (status == KDL_OK)
-    status = list_kernels(catalog, &kernels);
+    status = list_kernels(input->lib, catalog, &kernels);
   bool found = false;
   kdl_query query = {.device = described, .policy = KDL_POLICY_BEST, .scope = KDL_RANK_ALL};
   for (size_t i = 0; i < kernels.count && status == KDL_OK; ++i) {

@@ -117,7 +117,8 @@ bool cli_devices_may_skip(const cli_devices *devices, size_t index, size_t serve
 
 bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image) {
   size_t count;
-  return kdl_catalog_kernels(catalog, image, &count) || kdl_catalog_error(catalog, image)[0];
+  return kdl_catalog_kernels(catalog, image, &count) ||
+         kdl_catalog_find(catalog, image, KDL_TEXT(""), NULL) == KDL_KERNEL_UNREADABLE;
 }
 
 bool cli_image_has_condition(const kdl_library *lib, size_t image) {

@@ -130,7 +130,7 @@ static kdl_status keep_for_kernels(keep_state *k) {
 /* Code for this kind of CPU that may or may not run on this device. */
 static void keep_unknown_level(keep_state *k) {
   kdl_target_family family = kdl_device_spec_family(kdl_device_route_spec(k->device->device, 0));
-  for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
+  for (size_t i = 0; i < kdl_image_count(k->input->lib); ++i) {
     const kdl_image_traits traits = kdl_catalog_traits(k->catalog, i);
     if (traits.family != family || traits.faults != KDL_REASON(UNKNOWN_LEVEL))
       continue;
@@ -202,7 +202,7 @@ static kdl_status report_images(keep_state *k, const cli_devices *devices, cli_k
 /* Images that do not list their kernels are ranked where no kernel is asked for. If memory runs out
  * while kernels are read, the program ends: wrong images would be kept. */
 static void collect_kernels(keep_state *k) {
-  for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
+  for (size_t i = 0; i < kdl_image_count(k->input->lib); ++i) {
     size_t count;
     const kdl_string *names = kdl_catalog_kernels(k->catalog, i, &count);
     for (size_t n = 0; n < count; ++n)

@@ -25,7 +25,7 @@ enum { max_compared = 1000 };
 typedef struct {
   cli_verification *verify;
   kdl_catalog *catalog;
-  kdl_any_device *devices;
+  bool *possible; /* per image: kdl_catalog_possible */
   cli_kernel_index kernel_index;
   size_t natives[max_compared];
   size_t native_count;
@@ -81,7 +81,7 @@ static bool check_possible(examination *e, size_t index) {
   bool has_triple = e->verify->images[index].info.triple.length;
   if ((faults & said_elsewhere) || (faults & KDL_REASON(UNKNOWN_ARCH) && !has_triple))
     return false;
-  if (!faults && kdl_any_device_admits(e->devices, e->catalog, index))
+  if (!faults && e->possible[index])
     return true;
   char why[256];
   report_impossible(e, index, why, sizeof why);
@@ -147,10 +147,14 @@ static cli_indexed_kernel possible_rivals(const examination *e, const cli_verifi
   return fewest;
 }
 
+static bool covers(const examination *e, size_t a, size_t b) {
+  return kdl_catalog_compare(e->catalog, a, b) & KDL_IMAGE_COVERS;
+}
+
 static bool shadows(const examination *e, size_t i, size_t index) {
-  return i != index && !traits_of(e, i).faults && kdl_catalog_covers(e->catalog, i, index) &&
-         goes_before(e, i, index) && cli_verify_is_alternative(&e->verify->images[i]) &&
-         tag_is_covered(e, i, index) && kernels_are_covered(e, i, index);
+  return i != index && !traits_of(e, i).faults && covers(e, i, index) && goes_before(e, i, index) &&
+         cli_verify_is_alternative(&e->verify->images[i]) && tag_is_covered(e, i, index) &&
+         kernels_are_covered(e, i, index);
 }
 
 static void check_shadowed(examination *e, size_t index) {
@@ -187,7 +191,7 @@ static bool has_general_image(const examination *e, size_t index, kdl_string ker
   const cli_indexed_kernel *held = cli_kernel_index_find(&e->kernel_index, kernel);
   for (size_t at = 0; held && at < held->count && at < max_compared; ++at) {
     size_t i = held->images[at];
-    if (i != index && !traits_of(e, i).faults && kdl_catalog_covers(e->catalog, i, index) &&
+    if (i != index && !traits_of(e, i).faults && covers(e, i, index) &&
         !has_condition(e, i, kernel))
       return true;
   }
@@ -233,7 +237,7 @@ static void check_priority(examination *e, size_t index) {
   for (size_t at = 0; at < e->native_count; ++at) {
     size_t i = e->natives[at];
     if (traits_of(e, i).priority >= traits.priority ||
-        !kdl_catalog_overlaps(e->catalog, index, i) ||
+        !(kdl_catalog_compare(e->catalog, index, i) & KDL_IMAGE_OVERLAPS) ||
         !share_a_kernel(&e->verify->images[index], &e->verify->images[i]))
       continue;
     char name[128];
@@ -249,8 +253,8 @@ static void check_priority(examination *e, size_t index) {
 kdl_status cli_verify_choices(cli_verification *verify) {
   examination e = {.verify = verify};
   KDL_TRY(kdl_library_catalog(verify->input->lib, &e.catalog));
-  e.devices = kdl_any_device_create();
-  if (!e.devices)
+  e.possible = kdl_catalog_possible(e.catalog);
+  if (!e.possible)
     cli_out_of_memory();
   for (size_t i = 0; i < verify->count; ++i) {
     const cli_name_set *kernels = &verify->images[i].kernels;
@@ -272,7 +276,7 @@ kdl_status cli_verify_choices(cli_verification *verify) {
     check_conditions(&e, i);
     check_priority(&e, i);
   }
-  free(e.devices);
+  free(e.possible);
   cli_kernel_index_free(&e.kernel_index);
   return KDL_OK;
 }

@@ -99,11 +99,11 @@ static cc_target make_cpu_target(kdl_feature_class features, const char *triple)
 
 /* The base of a CPU's name is passed to Clang as it is, the remainder as features. False if not
  * even the beginning names such a CPU. */
-static bool parse_cpu(kdl_string name, kdl_cpu_parse *parse, cc_target *out,
-                      kdl_parse_error *out_error) {
+static bool parse_cpu(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   kdl_parse_error error = {0, NULL};
   bool is_other = kdl_text_is(name, "") || kdl_text_is(name, "generic");
-  if (is_other || (!parse(name, &out->available_features, &error) && error.position == 0))
+  if (is_other || (!kdl_cpu_parse(out->features, name, &out->available_features, &error) &&
+                   error.position == 0))
     return false;
   *out_error = error;
   size_t plus = kdl_text_find(name, 0, "+");
@@ -116,12 +116,12 @@ static bool parse_cpu(kdl_string name, kdl_cpu_parse *parse, cc_target *out,
 
 static bool parse_x86(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   *out = make_cpu_target(KDL_CLASS_X86, "x86_64-unknown-linux-gnu");
-  return parse_cpu(name, kdl_x86_parse, out, out_error);
+  return parse_cpu(name, out, out_error);
 }
 
 static bool parse_aarch64(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   *out = make_cpu_target(KDL_CLASS_AARCH64, "aarch64-unknown-linux-gnu");
-  if (!parse_cpu(name, kdl_aarch64_parse, out, out_error))
+  if (!parse_cpu(name, out, out_error))
     return false;
   out->is_cpu = strncmp(out->cpu, "armv", 4) != 0;
   if (strcmp(out->cpu, "aarch64") == 0)
@@ -134,9 +134,9 @@ static bool parse_riscv(kdl_string name, cc_target *out, kdl_parse_error *out_er
   if (!kdl_text_starts(name, "rv64") && !kdl_text_starts(name, "rva2") &&
       !kdl_text_is(name, "riscv64"))
     return false;
-  if (!kdl_riscv_parse(name, &out->available_features, out_error))
+  if (!kdl_cpu_parse(out->features, name, &out->available_features, out_error))
     return true;
-  kdl_out_riscv(&(kdl_out){out->cpu, sizeof out->cpu, 0}, out->available_features);
+  kdl_out_cpu(&(kdl_out){out->cpu, sizeof out->cpu, 0}, out->features, out->available_features);
   snprintf(out->arch, sizeof out->arch, "%s", out->cpu);
   return true;
 }

@@ -302,7 +302,8 @@ static kdl_status compress_binary(kdl_codec codec, int format, uint8_t **data, s
   size_t header = (size_t)header_size_of(format);
   void *packed;
   size_t packed_size;
-  kdl_status status = kdl_deflate(codec, *data + header, *size - header, &packed, &packed_size);
+  kdl_status status =
+      kdl_deflate(codec, *data + header, *size - header, NULL, NULL, &packed, &packed_size);
   if (status != KDL_OK)
     return status;
   size_t total = (size_t)kdl_align8(header + packed_size);

@@ -52,14 +52,10 @@ kdl_status kdl_inflater_finish(kdl_inflater *inflater);
 
 /* Compresses `size` bytes into memory that the caller frees: one zstd frame or one zlib stream, at
  * the levels that LLVM uses, or one LZ4 block. KDL_UNSUPPORTED where the codec's library is not
- * installed, or can only inflate. */
-kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
-                       size_t *out_size);
-
-/* The same; zlib reports now and then how many of the bytes are compressed. */
+ * installed, or can only inflate. zlib calls `visit`, which may be NULL, now and then with how many
+ * of the bytes are compressed. */
 typedef void kdl_visit_packed(void *user, size_t done);
-kdl_status kdl_deflate_observed(kdl_codec codec, const void *data, size_t size,
-                                kdl_visit_packed *visit, void *user, void **out_packed,
-                                size_t *out_size);
+kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, kdl_visit_packed *visit,
+                       void *user, void **out_packed, size_t *out_size);
 
 #endif

@@ -24,9 +24,6 @@ typedef struct kdl_amdgcn_processor {
   uint64_t tokens;
 } kdl_amdgcn_processor;
 
-/* NULL where there is none of that name. */
-const kdl_amdgcn_processor *kdl_amdgcn_find(kdl_string name);
-
 /* All processors, generic ones last; NULL after the last. For tests and listings. */
 const kdl_amdgcn_processor *kdl_amdgcn_at(size_t index);
 
@@ -74,16 +71,13 @@ typedef struct kdl_nvptx_processor {
 /* All, in order; NULL after the last. Renamed ones have their current number only. */
 const kdl_nvptx_processor *kdl_nvptx_at(size_t index);
 
-/* The one of that compute capability, or NULL. */
-const kdl_nvptx_processor *kdl_nvptx_find(uint8_t major, uint8_t minor);
-
 typedef struct kdl_nvptx_arch {
   uint16_t number; /* as written: 90 for sm_90a */
   uint8_t major;   /* the compute capability: sm_101 is 11.0, see the table of renamed parts */
   uint8_t minor;
   char suffix;     /* 'a', 'f' or 0 */
   bool is_virtual; /* compute_90 */
-  bool is_tegra;
+  uint8_t part;    /* kdl_nvptx_part */
 } kdl_nvptx_arch;
 
 bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error *out_error);

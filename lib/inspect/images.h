@@ -89,12 +89,6 @@ void kdl_library_release_bytes(kdl_library *lib, size_t index);
 /* "image 2 (cubin sm_90)" */
 void kdl_image_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
 
-/* "saxpy.offload: image 2 (cubin sm_90)" */
-void kdl_image_name_in_library(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
-
-/* The image's variant_tag, or NULL. */
-const char *kdl_image_variant_tag(const kdl_library *lib, uint32_t image);
-
 /* An image as stored in its file, for programs that rewrite the file. Offsets are those in its
  * source. */
 typedef struct kdl_stored_image {

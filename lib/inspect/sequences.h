@@ -121,9 +121,6 @@ kdl_status kdl_seqfile_write(const kdl_seqfile *saved, void **out_data, size_t *
 
 void kdl_seqfile_free(kdl_seqfile *saved);
 
-/* The name of the sequence: the value of its key, or "". */
-kdl_string kdl_seqfile_name(const kdl_pair *pairs, size_t count);
-
 /* ------------------------------------------------------------------------------------------ */
 /* Launches                                                                                     */
 

@@ -160,34 +160,26 @@ bool kdl_device_spec_features(const struct kdl_device_spec *spec, kdl_feature_se
 /* ------------------------------------------------------------------------------------------ */
 /* CPUs                                                                                         */
 
-/* Reads an arch into a set: kdl_x86_parse, kdl_aarch64_parse. */
-typedef bool kdl_cpu_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
+/*
+ * The arch of a CPU, a base and features that it has beyond:
+ *
+ *     x86-64   base(+feature)*: a level, a CPU, or "generic" (level v1, as ""): x86-64-v3+avx_vnni,
+ *              znver4
+ *     AArch64  base(+feature)*, as in -march and -mcpu: armv8.2-a+sve, neoverse-v1. "aarch64",
+ *              "generic" and "" are armv8-a
+ *     RISC-V   "rv64gc" or "rv64gcv" and extensions as in -march, or a profile, then (+feature)*:
+ *              rv64gcv_zba_zbb, rva22u64+rvv. "riscv64", "generic" and "" are rv64gc
+ *
+ * The set has the features of such a CPU, which code built for it may use; on RISC-V those beyond
+ * rv64gc.
+ */
+bool kdl_cpu_parse(kdl_feature_class which, kdl_string text, kdl_feature_set *out_set,
+                   kdl_parse_error *out_error);
 
-/* x86-64 by psABI level, CPU name and named features: x86-64-v3+avx_vnni, znver4. */
+/* "x86-64-v3+avx_vnni", "armv8-a+lse+dotprod", "rv64gcv_zba_zbb": the base and further features. */
+void kdl_out_cpu(kdl_out *out, kdl_feature_class which, kdl_feature_set set);
 
-/* base(+feature)*; the base is a level, a CPU, or "generic" (level v1, as ""). The set has the
- * features of such a CPU, which code built for it may use. */
-bool kdl_x86_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
-
-/* "x86-64-v3+avx_vnni": the level and further features. */
-void kdl_out_x86(kdl_out *out, kdl_feature_set set);
-
-/* AArch64 by architecture version, CPU name and named features: armv8.2-a+sve, neoverse-v1. */
-
-/* base(+feature)*, as in -march and -mcpu; the base may also be "aarch64" or "generic", which are
- * armv8-a, as "". The set has the features of such a CPU, which code built for it may use. */
-bool kdl_aarch64_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
-
-/* All architecture and CPU names; NULL after the last. For tests and listings. */
+/* All names of AArch64 architectures and CPUs; NULL after the last. For tests and listings. */
 const char *kdl_aarch64_base_at(size_t index);
-
-/* 64-bit RISC-V by extensions or profile: rv64gc, rv64gcv_zba_zbb, rva22u64+rvv. */
-
-/* "rv64gc" or "rv64gcv" and extensions as in -march, or a profile, then (+feature)*; "riscv64",
- * "generic" and "" are rv64gc. The set has the features of such a CPU beyond rv64gc. */
-bool kdl_riscv_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
-
-/* "rv64gcv_zba_zbb", as -march takes it. */
-void kdl_out_riscv(kdl_out *out, kdl_feature_set set);
 
 #endif

@@ -67,10 +67,6 @@ kdl_status kdl_sodium_open(void);
 void kdl_signature_make(const kdl_secret_key *key, kdl_string message, kdl_string comment,
                         kdl_signature *out);
 
-/* Checks that the key signed this message and comment. */
-kdl_status kdl_signature_check(const kdl_signature *signature, const kdl_public_key *key,
-                               kdl_string message, bool *out_fits);
-
 /* ------------------------------------------------------------------------------------------ */
 /* The signed message                                                                           */
 

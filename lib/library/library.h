@@ -42,6 +42,12 @@ kdl_library_find_attachment(const kdl_library *lib,
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
                                    void (*destroy)(kdl_attachment *attachment, kdl_library *lib));
 
+/* "saxpy.offload: image 2 (cubin sm_90)" */
+void kdl_image_name_in_library(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
+
+/* The image's variant_tag, or NULL. */
+const char *kdl_image_variant_tag(const kdl_library *lib, uint32_t image);
+
 /* Room for a NUL after a name, which images do not have; its owner frees `data`. */
 typedef struct kdl_name_buffer {
   char *data;

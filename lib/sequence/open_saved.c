@@ -28,7 +28,9 @@ typedef struct {
 
 static kdl_string sequence_image_name(const kdl_image *image) {
   const kdl_pair *pairs = kdl_image_pairs(image);
-  return kdl_seqfile_name(pairs, pairs ? image->pair_count : 0);
+  const kdl_string *name =
+      pairs ? kdl_find_value(pairs, image->pair_count, KDL_SEQUENCE_KEY) : NULL;
+  return name ? *name : (kdl_string){"", 0};
 }
 
 /* "a", "b", ...: as many as fit. */

@@ -15,4 +15,8 @@ kdl_status kdl_trust_check_detached(const char *file, const kdl_signed_image *im
 /* Under `warn`, prints the last error to standard error and permits the image. */
 kdl_status kdl_trust_apply_policy(kdl_status status, const char *file, uint32_t index);
 
+/* Checks that the key signed this message and comment. */
+kdl_status kdl_signature_check(const kdl_signature *signature, const kdl_public_key *key,
+                               kdl_string message, bool *out_fits);
+
 #endif

@@ -287,12 +287,10 @@ bool check_is_for_other_host(const check_library *library, kdl_device *device) {
   static const char *const boards[] = {"GH200", "GB200", "GB300"};
   kdl_device_info info = {.size = sizeof info};
   kdl_nvptx_arch arch;
-  const kdl_nvptx_processor *processor = NULL;
   if (!library->is_x86_64 || kdl_device_get(device, &info) != KDL_OK)
     return false;
-  if (kdl_nvptx_parse(kdl_text_of(info.arch), &arch, NULL))
-    processor = kdl_nvptx_find(arch.major, arch.minor);
-  bool found = processor && processor->part != KDL_NVPTX_DESKTOP;
+  bool found =
+      kdl_nvptx_parse(kdl_text_of(info.arch), &arch, NULL) && arch.part != KDL_NVPTX_DESKTOP;
   for (size_t i = 0; i < sizeof boards / sizeof *boards; ++i)
     found |= strstr(info.name, boards[i]) != NULL;
   return found;

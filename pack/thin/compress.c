@@ -61,7 +61,7 @@ static kdl_status compress_bytes(const thin_input *input, uint64_t offset, kdl_c
                                  size_t *out_size) {
   void *packed = NULL;
   uint8_t *again = xmalloc(size);
-  kdl_status status = kdl_deflate(codec, data, size, &packed, out_size);
+  kdl_status status = kdl_deflate(codec, data, size, NULL, NULL, &packed, out_size);
   if (status == KDL_OK)
     status = kdl_inflate(codec, packed, *out_size, again, size);
   if (status == KDL_OK && memcmp(again, data, size) != 0)

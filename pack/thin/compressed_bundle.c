@@ -91,7 +91,8 @@ kdl_status thin_compressed_bundle_rewrite(const thin_input *input, const bool *k
     uint8_t *bundle = thin_output_bytes(&plain);
     void *packed;
     size_t packed_size;
-    status = kdl_deflate(stream.codec, bundle, (size_t)plain.size, &packed, &packed_size);
+    status =
+        kdl_deflate(stream.codec, bundle, (size_t)plain.size, NULL, NULL, &packed, &packed_size);
     if (status == KDL_OK) {
       thin_compressed_bundle_add(out, input->data + container->offset, bundle, (size_t)plain.size,
                                  packed, packed_size);
@@ -117,7 +118,7 @@ kdl_status thin_compressed_bundle_replace(const thin_input *input, uint8_t *file
   kdl_codec codec = method == 0 ? KDL_CODEC_ZLIB : KDL_CODEC_ZSTD;
   void *packed;
   size_t packed_size;
-  KDL_TRY(kdl_deflate(codec, bundle, size, &packed, &packed_size));
+  KDL_TRY(kdl_deflate(codec, bundle, size, NULL, NULL, &packed, &packed_size));
   /* Unused room is filled with a zstd frame without data. */
   size_t left = packed_size <= room ? (size_t)room - packed_size : 0;
   kdl_status status = KDL_OK;

@@ -192,7 +192,7 @@ static kdl_status put_archive(const thin_input *input, const thin_container *con
   size_t stored = (size_t)size;
   kdl_status status = KDL_OK;
   if (is_compressed_image(input, container))
-    status = kdl_deflate(KDL_CODEC_ZSTD, made, (size_t)size, &packed, &stored);
+    status = kdl_deflate(KDL_CODEC_ZSTD, made, (size_t)size, NULL, NULL, &packed, &stored);
   if (status == KDL_OK && stored < container->size) {
     thin_output_add_copy(out, packed ? packed : made, stored);
     *out_listed_size = size;

@@ -112,7 +112,7 @@ static void describe_cpu(ir_target *target, const ir_request *request) {
   snprintf(target->cpu, sizeof target->cpu, "%s", cpus[row].cpu);
   kdl_out arch = {target->arch, sizeof target->arch, 0};
   if (is_x86)
-    kdl_out_x86(&arch, device_features(request, which));
+    kdl_out_cpu(&arch, which, device_features(request, which));
   else
     kdl_out_format(&arch, "%s%s%s", request->spec.arch, *request->spec.features ? "+" : "",
                    request->spec.features);

@@ -105,8 +105,8 @@ static void decide(const report *in, const kdl_model *model, const kdl_model_cla
 }
 
 static const char *tag_of(const report *in, size_t at) {
-  const char *tag = kdl_image_variant_tag(in->lib, (uint32_t)in->images[at]);
-  return tag ? tag : "";
+  const kdl_string *tag = kdl_image_value(in->lib, in->images[at], "variant_tag");
+  return tag ? tag->data : "";
 }
 
 static void print_variant(const report *in, const kdl_model_class *times, const outcome *result,

@@ -142,9 +142,8 @@ static const struct {
     [KDL_CODEC_LZ4] = {"liblz4.so.1", pack_lz4},
 };
 
-kdl_status kdl_deflate_observed(kdl_codec codec, const void *data, size_t size,
-                                kdl_visit_packed *visit, void *user, void **out_packed,
-                                size_t *out_size) {
+kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, kdl_visit_packed *visit,
+                       void *user, void **out_packed, size_t *out_size) {
   KDL_TRY(kdl_codec_check(codec));
   if (codec >= sizeof packers / sizeof *packers || !packers[codec].pack)
     return kdl_fail(KDL_BAD_CALL, "found codec %s, expected zstd, zlib or lz4",
@@ -156,9 +155,4 @@ kdl_status kdl_deflate_observed(kdl_codec codec, const void *data, size_t size,
       packers[codec].pack(library, data, size, &(observer){visit, user}, out_packed, out_size);
   dlclose(library);
   return status;
-}
-
-kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
-                       size_t *out_size) {
-  return kdl_deflate_observed(codec, data, size, NULL, NULL, out_packed, out_size);
 }

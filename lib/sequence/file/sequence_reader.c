@@ -568,11 +568,3 @@ kdl_status kdl_seqfile_read(const void *data, size_t size, kdl_seqfile *out_save
 void kdl_seqfile_free(kdl_seqfile *saved) {
   kdl_arena_free(&saved->memory);
 }
-
-kdl_string kdl_seqfile_name(const kdl_pair *pairs, size_t count) {
-  for (size_t i = count; i-- > 0;) {
-    if (kdl_text_is(pairs[i].key, KDL_SEQUENCE_KEY))
-      return pairs[i].value;
-  }
-  return (kdl_string){"", 0};
-}

@@ -73,13 +73,9 @@ static void words_unknown_arch(mismatch_ref m, kdl_out *out) {
     kdl_intel_parse(arch, &intel, &error);
     break;
   case KDL_FAMILY_X86_64:
-    kdl_x86_parse(arch, &set, &error);
-    break;
   case KDL_FAMILY_AARCH64:
-    kdl_aarch64_parse(arch, &set, &error);
-    break;
   case KDL_FAMILY_RISCV:
-    kdl_riscv_parse(arch, &set, &error);
+    kdl_cpu_parse(kdl_family_class((kdl_target_family)m->image_rule->family), arch, &set, &error);
     break;
   default:
     kdl_out_format(out, "no target is known for the triple ");

@@ -3,6 +3,22 @@
 
 #include "lib/target/requirements.h"
 
+bool kdl_cpu_parse(kdl_feature_class which, kdl_string text, kdl_feature_set *out_set,
+                   kdl_parse_error *out_error) {
+  static kdl_cpu_parser *const parsers[] = {[KDL_CLASS_X86] = kdl_x86_parse,
+                                            [KDL_CLASS_AARCH64] = kdl_aarch64_parse,
+                                            [KDL_CLASS_RISCV] = kdl_riscv_parse};
+  return parsers[which](text, out_set, out_error);
+}
+
+void kdl_out_cpu(kdl_out *out, kdl_feature_class which, kdl_feature_set set) {
+  static void (*const printers[])(kdl_out *,
+                                  kdl_feature_set) = {[KDL_CLASS_X86] = kdl_out_x86,
+                                                      [KDL_CLASS_AARCH64] = kdl_out_aarch64,
+                                                      [KDL_CLASS_RISCV] = kdl_out_riscv};
+  printers[which](out, set);
+}
+
 bool kdl_cpu_read(const kdl_cpu_syntax *syntax, kdl_string text, kdl_feature_set *out_set,
                   kdl_parse_error *out_error) {
   size_t end = kdl_text_find(text, 0, syntax->marks);
@@ -28,7 +44,7 @@ bool kdl_cpu_read(const kdl_cpu_syntax *syntax, kdl_string text, kdl_feature_set
   return true;
 }
 
-void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu_parse *parse,
+void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu_parser *parse,
                    kdl_image_rule *rule) {
   kdl_feature_set set;
   if (!parse(desc->arch, &set, NULL)) {
@@ -48,7 +64,7 @@ void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu
   kdl_feature_join(&rule->needs, set);
 }
 
-bool kdl_cpu_device(const kdl_device_desc *desc, kdl_target_family family, kdl_cpu_parse *parse,
+bool kdl_cpu_device(const kdl_device_desc *desc, kdl_target_family family, kdl_cpu_parser *parse,
                     kdl_device_rule *rule, kdl_feature_set *has, kdl_parse_error *out_error) {
   kdl_feature_set set;
   if (!parse(desc->arch, &set, out_error))

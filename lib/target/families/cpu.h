@@ -5,6 +5,13 @@
 
 #include "lib/target/target.h"
 
+/* kdl_cpu_parse and kdl_out_cpu of each class. */
+typedef bool kdl_cpu_parser(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error);
+kdl_cpu_parser kdl_x86_parse, kdl_aarch64_parse, kdl_riscv_parse;
+void kdl_out_x86(kdl_out *out, kdl_feature_set set);
+void kdl_out_aarch64(kdl_out *out, kdl_feature_set set);
+void kdl_out_riscv(kdl_out *out, kdl_feature_set set);
+
 /* The features of a name. */
 typedef struct kdl_cpu_base {
   const char *name;
@@ -26,10 +33,10 @@ typedef struct kdl_cpu_syntax {
 bool kdl_cpu_read(const kdl_cpu_syntax *syntax, kdl_string text, kdl_feature_set *out_set,
                   kdl_parse_error *out_error);
 
-void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu_parse *parse,
+void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu_parser *parse,
                    kdl_image_rule *rule);
 
-bool kdl_cpu_device(const kdl_device_desc *desc, kdl_target_family family, kdl_cpu_parse *parse,
+bool kdl_cpu_device(const kdl_device_desc *desc, kdl_target_family family, kdl_cpu_parser *parse,
                     kdl_device_rule *rule, kdl_feature_set *has, kdl_parse_error *out_error);
 
 /* x86-64's levels */
@@ -45,8 +52,5 @@ kdl_feature_set kdl_x86_level_set(unsigned level);
 
 /* All CPU names; NULL after the last. For tests and listings. */
 const char *kdl_x86_cpu_at(size_t index);
-
-/* "armv8-a+lse+dotprod": the base and further features. */
-void kdl_out_aarch64(kdl_out *out, kdl_feature_set set);
 
 #endif

@@ -49,4 +49,10 @@ uint32_t kdl_intel_number(kdl_intel_ip ip);
 /* An acronym for it, or NULL. */
 const char *kdl_intel_acronym(kdl_intel_ip ip);
 
+/* NULL where there is none of that name. */
+const kdl_amdgcn_processor *kdl_amdgcn_find(kdl_string name);
+
+/* The one of that compute capability, or NULL. */
+const kdl_nvptx_processor *kdl_nvptx_find(uint8_t major, uint8_t minor);
+
 #endif

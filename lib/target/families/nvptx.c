@@ -155,7 +155,7 @@ bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error 
     return kdl_parse_fail(out_error, at, grammar);
   arch.number = (uint16_t)number;
   const kdl_nvptx_processor *processor = kdl_nvptx_find(arch.major, arch.minor);
-  arch.is_tegra = processor && processor->part == KDL_NVPTX_TEGRA;
+  arch.part = processor ? processor->part : KDL_NVPTX_DESKTOP;
   *out_arch = arch;
   return true;
 }
@@ -244,7 +244,7 @@ bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch) {
 
 static void compile_cubin(const kdl_nvptx_arch *arch, kdl_image_rule *rule) {
   uint32_t own = KDL_ARCH(KDL_FAMILY_NVPTX, CC(arch->major, arch->minor));
-  bool exact = arch->suffix == 'a' || arch->is_tegra;
+  bool exact = arch->suffix == 'a' || arch->part == KDL_NVPTX_TEGRA;
   rule->form = KDL_FORM_CUBIN;
   kdl_rule_arch(rule, own, exact ? own : own | 0xff);
   if (!exact)
@@ -329,7 +329,7 @@ bool kdl_nvptx_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_fe
       kdl_feature_add(has, tokens[i].feature);
   }
   uint32_t desktop_since = kdl_nvptx_desktop_driver(capability);
-  if (!arch.is_tegra || (desktop_since && desc->driver >= desktop_since))
+  if (arch.part != KDL_NVPTX_TEGRA || (desktop_since && desc->driver >= desktop_since))
     kdl_feature_add(has, KDL_NEED_DESKTOP);
   rule->ptx = desc->ptx ? desc->ptx : desc->driver ? kdl_nvptx_ptx_of_cuda(desc->driver) : 0;
   unsigned newest = desc->ptx || desc->driver ? ptx_bit(rule->ptx) : (unsigned)KDL_NEED_PTX_LAST;

@@ -2,6 +2,7 @@
 /* Compiles descriptions into rules: finds the family, lets it read the arch, and adds the
  * metadata. */
 #include "lib/inspect/targets.h"
+#include "lib/target/families/cpu.h"
 #include "lib/target/families/gpu.h"
 #include "lib/target/requirements.h"
 #include "lib/target/rules/metadata.h"

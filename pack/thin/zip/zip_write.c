@@ -50,7 +50,7 @@ kdl_status zip_replace(const zip_archive *archive, zip_member *member, const voi
   size_t packed_size = size;
   if (member->entry.method == ZIP_DEFLATED) {
     kdl_status status =
-        kdl_deflate_observed(KDL_CODEC_ZLIB, data, size, show_packed, &size, &stream, &packed_size);
+        kdl_deflate(KDL_CODEC_ZLIB, data, size, show_packed, &size, &stream, &packed_size);
     if (status != KDL_OK) {
       kdl_error_prefix("%s!%.*s", archive->name, (int)member->entry.name.length,
                        member->entry.name.data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/gpu_targets.h"
+#include "lib/target/families/gpu.h"
 #include "support.h"
 #include "support/base/text.h"
 #include "support/base/triple.h"

@@ -37,7 +37,7 @@ static void names(void **state) {
     assert_int_equal(arch.minor, rows[i].minor);
     assert_int_equal(arch.suffix, rows[i].suffix);
     assert_int_equal(arch.is_virtual, rows[i].is_virtual);
-    assert_int_equal(arch.is_tegra, rows[i].is_tegra);
+    assert_int_equal(arch.part == KDL_NVPTX_TEGRA, rows[i].is_tegra);
   }
 }
 

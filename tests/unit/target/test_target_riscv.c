@@ -3,6 +3,7 @@
 #include "lib/inspect/targets.h"
 
 #include "lib/device/host_cpu.h"
+#include "lib/target/families/cpu.h"
 #include "target_case.h"
 
 static const char *print(const char *text) {

@@ -17,12 +17,12 @@ kdl_status cli_sequence_read(kdl_library *lib, size_t image, cli_sequence *out_s
   const void *data;
   size_t size;
   *out_sequence = (cli_sequence){.image = image};
-  kdl_image_info info = cli_image_at(lib, image);
+  const kdl_string *name = kdl_image_value(lib, image, KDL_SEQUENCE_KEY);
   kdl_status status = kdl_image_bytes(lib, image, &data, &size);
   if (status == KDL_OK)
     status = kdl_seqfile_read(data, size, &out_sequence->saved);
   if (status == KDL_OK)
-    out_sequence->name = kdl_seqfile_name(info.pairs, info.pair_count);
+    out_sequence->name = name ? *name : (kdl_string){"", 0};
   else
     kdl_error_prefix("image %zu", image);
   return status;

@@ -37,12 +37,13 @@ static bool same_architecture(const char *a, const char *b) {
 static bool subarch_contradicts(const char *triple, const char *real) {
   char name[KDL_TRIPLE_PROCESSOR];
   kdl_triple_processor(kdl_text_of(triple), name);
-  const kdl_amdgcn_processor *claimed = kdl_amdgcn_find(kdl_text_of(name));
-  const kdl_amdgcn_processor *is = kdl_amdgcn_find((kdl_string){real, strcspn(real, ":")});
-  if (!claimed || !is || claimed == is)
+  kdl_amdgcn_id claimed, is;
+  if (!kdl_amdgcn_parse(kdl_text_of(name), &claimed, NULL) ||
+      !kdl_amdgcn_parse((kdl_string){real, strcspn(real, ":")}, &is, NULL) ||
+      claimed.processor == is.processor)
     return false;
-  bool is_family = kdl_amdgcn_is_generic(claimed) || kdl_amdgcn_is_generic(is);
-  return !is_family || claimed->generic != is->generic;
+  bool is_family = kdl_amdgcn_is_generic(claimed.processor) || kdl_amdgcn_is_generic(is.processor);
+  return !is_family || claimed.processor->generic != is.processor->generic;
 }
 
 /* ------------------------------------------------------------------------------------------ */

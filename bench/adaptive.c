@@ -15,7 +15,7 @@
 #define KDL_CHECK_ARGUMENTS 0
 #include <kdl/kdl.h>
 
-#include "lib/inspect/adaptive.h"
+#include "lib/inspect/launches.h"
 
 #include <stdbool.h>
 #include <stdio.h>

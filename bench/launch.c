@@ -9,7 +9,7 @@
  *     bench_launch --count N KIND   N of one kind, for callgrind
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
-#include "lib/inspect/specialize.h"
+#include "lib/inspect/launches.h"
 #include "measure/harness.h"
 #include "measure/must.h"
 #include "peers/peer.h"

@@ -12,7 +12,7 @@
  * FILE has bitcode: bench/specialize.py makes it.
  */
 #define KDL_CHECK_ARGUMENTS 0
-#include "lib/inspect/specialize.h"
+#include "lib/inspect/launches.h"
 
 #include <kdl/kdl.h>
 

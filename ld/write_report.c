@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ld/report.h"
 
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/json.h"
 #include "tools/common/memory.h"

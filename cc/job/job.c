@@ -9,7 +9,7 @@
 #include "cc/job/job_steps.h"
 #include "cc/source/wrapper.h"
 #include "compiler/text/ir_text.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/system/loader.h"
 

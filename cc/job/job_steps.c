@@ -3,7 +3,7 @@
 
 #include "cc/job/math.h"
 #include "cc/source/wrapper.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "tools/common/lines.h"
 #include "tools/common/text.h"

@@ -6,7 +6,7 @@
 #include "cc/source/wrapper.h"
 #include "compiler/text/ir_text.h"
 #include "lib/inspect/host_objects.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 
 static void write_renames(FILE *out, const cc_job *job) {

@@ -7,7 +7,6 @@
 #include "cc/job/job_steps.h"
 #include "cc/opencl/opencl_c.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
 #include "support/base/error.h"
 
 /* Whether the flags forbid to contract products and sums; the last one wins. */

@@ -2,7 +2,6 @@
 #include "cc/source/target.h"
 
 #include "lib/inspect/devices.h"
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"

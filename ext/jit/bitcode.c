@@ -4,8 +4,8 @@
 #include "ext/jit/identity.h"
 #include "ext/jit/link_run.h"
 #include "ext/jit/portable.h"
-#include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"
 

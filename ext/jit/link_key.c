@@ -3,9 +3,9 @@
 
 #include "build_id.h"
 #include "ext/jit/identity.h"
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "support/base/blake2b.h"
 #include "support/base/error.h"

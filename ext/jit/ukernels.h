@@ -8,7 +8,7 @@
 #define KDL_EXT_JIT_UKERNELS_H
 
 #include "ext/jit/linker.h"
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/trust.h"
 
 #include <limits.h>

@@ -5,7 +5,7 @@
 #include "ld/confine/filter.h"
 #include "ld/confine/landlock.h"
 #include "ld/confine/worker.h"
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/trust.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"

@@ -6,6 +6,7 @@
 #include "lib/binding/geometry.h"
 #include "lib/binding/specialize.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "lib/registry/amx_permission.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -4,7 +4,7 @@
 #define KDL_LIB_BINDING_GEOMETRY_H
 
 #include "lib/binding/kernel.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 
 /* Reads the kernel's key in the image at `position` of the ranking; an absent key has no members
  * present. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parameters of a kernel: from its signature in the metadata, from the image, or both. */
 #include "lib/binding/kernel.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 
 #include "lib/hooks.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/base/trace_phase.h"
 #include "support/system/environment.h"

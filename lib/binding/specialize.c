@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/binding/specialize.h"
 
-#include "lib/inspect/specialize.h"
+#include "lib/inspect/launches.h"
 #include "lib/target/fold_list.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

@@ -3,8 +3,8 @@
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/targets.h"
-#include "lib/inspect/write.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -11,8 +11,8 @@
 #define KDL_LIB_CONTAINER_CONTAINER_H
 
 #include "lib/container/source.h"
-#include "lib/inspect/codec.h"
-#include "lib/inspect/containers.h"
+#include "lib/inspect/formats.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/arena.h"
 
 #include <kdl/kdl.h>

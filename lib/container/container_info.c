@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Accessors of containers, images and sources for other components. */
 #include "lib/container/container.h"
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 
 #include <string.h>
 

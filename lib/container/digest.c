@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 
 #include "lib/container/container.h"
 #include "lib/container/writer.h"

@@ -11,7 +11,7 @@
 #ifndef KDL_LIB_CONTAINER_SOURCE_H
 #define KDL_LIB_CONTAINER_SOURCE_H
 
-#include "lib/inspect/codec.h"
+#include "lib/inspect/formats.h"
 #include "support/base/arena.h"
 #include "support/base/error.h"
 #include "support/system/lock.h"

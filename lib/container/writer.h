@@ -3,7 +3,7 @@
 #ifndef KDL_LIB_CONTAINER_WRITER_H
 #define KDL_LIB_CONTAINER_WRITER_H
 
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 
 typedef struct kdl_container kdl_container;
 

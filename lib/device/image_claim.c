@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/device/spec.h"
-#include "lib/inspect/match.h"
+#include "lib/inspect/selection.h"
 #include "support/base/error.h"
 
 static kdl_image_rule compile_claim(const kdl_image_claim *claim) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/device/named_devices.h"
 
-#include "lib/inspect/resources.h"
+#include "lib/inspect/images.h"
 #include "lib/target/families/gpu.h"
 
 #include <stdio.h>

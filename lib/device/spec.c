@@ -2,7 +2,7 @@
 #include "lib/device/spec.h"
 
 #include "lib/device/spec_values.h"
-#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "lib/target/families/cpu.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"

@@ -3,7 +3,7 @@
 #include "lib/inspect/kinds.h"
 
 #include "lib/image/readers.h"
-#include "lib/inspect/catalog.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "support/base/text.h"
 

@@ -5,7 +5,7 @@
  * outermost level, in any conditional. If a macro contains the word `kernel`, the text is not
  * reliable, and keys must name the kernels. A NUL ends the text, as in PTX.
  */
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/text.h"
 
 #include "lib/image/readers.h"

@@ -4,8 +4,6 @@
 #define KDL_LIB_IMAGE_READERS_H
 
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
-#include "lib/inspect/resources.h"
 #include "support/base/error.h"
 
 #include <stdbool.h>

@@ -251,7 +251,7 @@ size_t kdl_device_route_count(const kdl_device *device);
 /* The device as other runtimes see it: they neither link bitcode nor translate SPIR-V. */
 kdl_status kdl_device_without_tools(kdl_device *device, kdl_device **out_device);
 
-/* Whether the device admits an image of a catalog (lib/inspect/catalog.h) through the route. */
+/* Whether the device admits an image of a catalog (lib/inspect/selection.h) through the route. */
 bool kdl_device_route_admits(const kdl_device *device, size_t route,
                              const struct kdl_catalog *catalog, size_t image);
 

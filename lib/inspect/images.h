@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Images, beyond <kdl/kdl.h>.
- *
- * The first part is about a single image: its kind from the first bytes, its target and kernels
- * from all of them. These are pure functions over memory: no allocation, no I/O, no trust in any
- * length or offset, no alignment needed. The second part is about the images of a library:
- * acquiring their bytes, their names in messages, and how their file stores them.
+ * One image in memory: its kind from the first bytes; its target, its kernels and what they take,
+ * use and do from all of them. Pure functions: no allocation, no I/O, no trust in any length or
+ * offset, no alignment needed.
  */
 #ifndef KDL_LIB_INSPECT_IMAGES_H
 #define KDL_LIB_INSPECT_IMAGES_H
 
 #include <kdl/kdl.h>
+#include <kdl/resources.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef struct kdl_source kdl_source;
 
 /* The number of first bytes that kdl_image_sniff needs. The first 24 decide, except for PTX, which
  * may begin with a comment. The longest one of a compiler is nvcc's, of 154 bytes. */
@@ -74,53 +70,170 @@ kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t 
                                   kdl_visit_name *visit, void *user);
 
 /* ------------------------------------------------------------------------------------------ */
-/* The images of a library                                                                      */
+/* Parameters                                                                                   */
 
-/* Opens a part of a file as a library. */
-kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
-                                 kdl_library **out_lib);
+/*
+ * The parameters of one kernel, as far as the image contains them: to check a signature, and to
+ * launch a kernel without one.
+ *
+ *     static int count_bytes(void *user, const kdl_image_param *param) {
+ *       *(size_t *)user += param->size;
+ *       return 0;
+ *     }
+ *     kdl_image_read_params(KDL_IMAGE_CUBIN, data, size, KDL_TEXT("saxpy"), count_bytes, &total);
+ *
+ * All formats below contain the number of parameters and their sizes. They differ in the rest:
+ *
+ *            offsets         kinds
+ *     PTX    by C's layout   floats; integers and pointers, unless they have the same size
+ *     cubin  yes             pointers, if the PTX declares them; nothing else
+ *     AMD    yes             pointers and values
+ *     SPIR-V no              all
+ *     CL     no              all built-in types
+ *     zebin  no              pointers and values; nothing for unused parameters
+ *
+ * Parameters of host code, LLVM bitcode and NVIDIA's link-time IR are not read.
+ */
 
-/* Acquires an image's bytes: kdl_image_bytes for callers that read many images and keep none. Each
- * success needs one release. */
-kdl_status kdl_library_acquire_bytes(kdl_library *lib, size_t index, const void **out_data,
-                                     size_t *out_size);
-void kdl_library_release_bytes(kdl_library *lib, size_t index);
+typedef enum kdl_image_param_kind {
+  KDL_IMAGE_PARAM_BYTES,   /* only the size is known */
+  KDL_IMAGE_PARAM_VALUE,   /* not a pointer: a number or a structure */
+  KDL_IMAGE_PARAM_INTEGER, /* signed or unsigned: no format distinguishes them */
+  KDL_IMAGE_PARAM_FLOAT,
+  KDL_IMAGE_PARAM_POINTER,
+  KDL_IMAGE_PARAM_OPAQUE, /* an image, a sampler, ..., or unknown */
+  KDL_IMAGE_PARAM_GROUP,  /* group memory: a launch has a size for it, not an argument */
+} kdl_image_param_kind;
 
-/* "image 2 (cubin sm_90)" */
-void kdl_image_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
+#define KDL_NO_OFFSET UINT32_MAX
 
-/* An image as stored in its file, for programs that rewrite the file. Offsets are those in its
- * source. */
-typedef struct kdl_stored_image {
-  kdl_image_kind kind;
-  uint16_t offload_kind;
-  bool is_link_input; /* by its section: input of a device linker */
-  bool is_packed;     /* its source is a compressed part of the file, maybe with other images */
-  uint8_t codec;      /* kdl_codec, of the image alone */
-  uint64_t header_offset;
-  uint64_t offset;
-  uint64_t stored_size;
-  uint64_t size;       /* inflated */
-  size_t parent;       /* index, or KDL_NO_PARENT */
-  size_t module;       /* images of one module are variants of the same code */
-  kdl_string arch;     /* "" where unknown */
-  const char *label;   /* format and location, for messages */
-  const char *problem; /* why its nested images cannot be listed; NULL where they can */
-  const kdl_source *source;
-} kdl_stored_image;
+typedef struct kdl_image_param {
+  uint32_t index; /* 0 for the first */
+  kdl_image_param_kind kind;
+  uint32_t size;   /* bytes; 0 for group memory, opaque ones, and structures in zebins */
+  uint32_t offset; /* in the block of arguments; KDL_NO_OFFSET where the format has none */
+  bool is_rounded; /* the size is rounded up to a multiple of 4 */
+} kdl_image_param;
 
-/* All images, for as long as the library is open; NULL when out of memory. */
-const kdl_stored_image *kdl_stored_images(kdl_library *lib);
+/* More parameters are refused. CUDA's 32,764 bytes of arguments are 4,095 pointers; the longest
+ * lists in NVIDIA's own libraries are below 100. */
+enum { KDL_IMAGE_PARAM_LIMIT = 1024 };
 
-/* The source of images: a file, or a compressed part of another source. */
-typedef struct kdl_source_info {
-  uint64_t size;
-  uint8_t codec;           /* kdl_codec; KDL_CODEC_NONE for a file, whose other members are 0 */
-  const kdl_source *outer; /* the source of the compressed bytes */
-  uint64_t packed_offset;  /* in `outer` */
-  uint64_t packed_size;    /* in `outer` */
-} kdl_source_info;
+/* Calls `visit` for each parameter, in order; non-zero stops. Arguments that a launcher adds (AMD's
+ * hidden ones) are no parameters. KDL_NO_MATCH where the image has no such kernel, KDL_UNSUPPORTED
+ * where its kind has no parameters that can be read, KDL_BAD_FILE, with a message as from
+ * kdl_image_read_target, where it contradicts its format, perhaps after some visits. */
+typedef int kdl_visit_param(void *user, const kdl_image_param *param);
+kdl_status kdl_image_read_params(kdl_image_kind kind, const void *data, size_t size,
+                                 kdl_string kernel, kdl_visit_param *visit, void *user);
 
-kdl_source_info kdl_source_read(const kdl_source *source);
+/* ------------------------------------------------------------------------------------------ */
+/* Geometry                                                                                     */
+
+/* Zeros where the image declares none. */
+typedef struct kdl_image_geometry {
+  uint32_t block[3]; /* work-items in a group: the only size that works */
+  uint32_t tile[3];  /* work-items of the problem that a group covers */
+} kdl_image_geometry;
+
+/* Whether images of this kind can declare a geometry: host code by <kdl/host_abi.h>, AMD code
+ * objects by `.reqd_workgroup_size`, SPIR-V by `LocalSize`, zebins in `.ze_info`. The attribute of
+ * OpenCL C is not read, because its numbers may be macros; for NVIDIA's code the driver refuses a
+ * wrong block. */
+bool kdl_image_has_geometry(kdl_image_kind kind);
+
+/* Zeros for a damaged image or an unknown kernel: loading reports these. */
+kdl_image_geometry kdl_image_read_geometry(kdl_image_kind kind, const void *data, size_t size,
+                                           kdl_string kernel);
+
+/* ------------------------------------------------------------------------------------------ */
+/* AMD code objects                                                                             */
+
+/* KDL_BAD_FILE for a stripped code object: HIP looks up `.symtab` and `.strtab` by name, and
+ * crashes if they are missing. */
+kdl_status kdl_amdgpu_check_symbols(const void *data, size_t size);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Names of OpenCL C                                                                            */
+
+/* A prefix for kernels whose names collide with a driver's function: the kernel `dot` is
+ * `kdl_cl_dot` in the text. */
+#define KDL_OPENCL_C_PREFIX "kdl_cl_"
+
+/* Kind and size of an OpenCL C type by its name, "uint" or "float4". False for other names. */
+bool kdl_opencl_c_type(kdl_string name, kdl_image_param *out_param);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Resources                                                                                    */
+
+/* What each kernel of an image uses and does, of bytes in memory: <kdl/resources.h> has the
+ * numbers, docs/resources.md their sources. */
+
+/* Of a kernel for which nothing is declared. */
+extern const kdl_kernel_resources kdl_no_resources;
+
+/* kdl_image_resources of an image in memory, in the order of kdl_image_read_kernels, without
+ * effects; names need not end with a NUL. Messages are as from kdl_image_read_target. */
+typedef int kdl_visit_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses);
+kdl_status kdl_image_read_resources(kdl_image_kind kind, const void *data, size_t size,
+                                    kdl_visit_resources *visit, void *user);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Effects                                                                                      */
+
+/* Whether the code of such images is read: cubins and AMD code objects. */
+bool kdl_image_has_effects(kdl_image_kind kind);
+
+/* Calls `visit` for each kernel of such an image, as kdl_image_read_resources does; KDL_UNSUPPORTED
+ * for other kinds. */
+typedef int kdl_visit_effect(void *user, kdl_string kernel, kdl_kernel_effect effect);
+kdl_status kdl_image_read_effects(kdl_image_kind kind, const void *data, size_t size,
+                                  kdl_visit_effect *visit, void *user);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Digests                                                                                      */
+
+/* To find kernels whose code changed. Equal digests are those of equal code, up to the addresses in
+ * it that depend on the rest of the image; names, notes and debug information do not count. They
+ * are hashes against accidents, not against attackers. docs/kernel-diff.md has what is hashed. */
+typedef struct kdl_kernel_digest {
+  uint64_t code[2]; /* zeros: not read */
+  uint64_t params;  /* of the sizes and offsets of its parameters; 0: not read */
+} kdl_kernel_digest;
+
+/* Calls `visit` for each kernel, in the order of kdl_image_read_kernels, and fails as that does.
+ * IR other than PTX, and source, is hashed as a whole: a change in it is one of every kernel. */
+typedef int kdl_visit_digest(void *user, kdl_string kernel, const kdl_kernel_digest *digest);
+kdl_status kdl_image_read_digests(kdl_image_kind kind, const void *data, size_t size,
+                                  kdl_visit_digest *visit, void *user);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Occupancy                                                                                    */
+
+/* For groups of `block` work-items with `dynamic_shared` bytes in addition to the static ones, on a
+ * device of that architecture ("sm_90", "gfx942"). False where the limits of the architecture are
+ * not known, or the kernel does not declare its registers. */
+bool kdl_occupancy_of(kdl_string arch, const kdl_kernel_resources *uses, uint32_t block,
+                      uint32_t dynamic_shared, kdl_occupancy *out_occupancy);
+
+struct kdl_nvptx_processor; /* lib/inspect/targets.h */
+
+/* The bytes of shared memory that a group may ask for (CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability"). */
+uint32_t kdl_nvptx_group_memory(const struct kdl_nvptx_processor *processor);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Imports of host code                                                                         */
+
+typedef enum kdl_host_import {
+  KDL_HOST_IMPORT_NONE, /* not permitted */
+  KDL_HOST_IMPORT_LIBC,
+  KDL_HOST_IMPORT_LIBM,
+} kdl_host_import;
+
+/* Longer than any of their names. */
+enum { KDL_HOST_LIMIT_IMPORT = 64 };
+
+kdl_host_import kdl_host_import_of(kdl_string name);
 
 #endif

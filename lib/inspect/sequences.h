@@ -121,11 +121,4 @@ kdl_status kdl_seqfile_write(const kdl_seqfile *saved, void **out_data, size_t *
 
 void kdl_seqfile_free(kdl_seqfile *saved);
 
-/* ------------------------------------------------------------------------------------------ */
-/* Launches                                                                                     */
-
-/* kdl_launch_items with the caller's size of dynamic group memory; 0: as the image declares. */
-kdl_status kdl_launch_items_shared(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
-                                   uint32_t shared, const kdl_args *args);
-
 #endif

@@ -3,6 +3,7 @@
 #include "lib/launch/launch.h"
 
 #include "lib/binding/variants.h"
+#include "lib/inspect/launches.h"
 #include "support/base/error.h"
 
 static inline __attribute__((always_inline)) kdl_status call_entry(const kdl_kernel *kernel,

@@ -2,7 +2,7 @@
 /* The best device for a kernel: the first in the default order that has a backend and an image that
  * fits. Drivers are queried one after the other, until no other driver can change the result.
  * SPIR-V is translated where no driver takes it. */
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "lib/library/selection.h"
 #include "lib/registry/backend.h"
 #include "lib/registry/registry.h"

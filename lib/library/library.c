@@ -2,6 +2,7 @@
 /* Libraries: the public API over a container. */
 #include "lib/library/library.h"
 
+#include "lib/inspect/images.h"
 #include "lib/library/embedded.h"
 #include "lib/library/scope.h"
 #include "lib/library/search.h"

@@ -4,7 +4,7 @@
 #define KDL_LIB_LIBRARY_LIBRARY_H
 
 #include "lib/container/container.h"
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "lib/select/ranking.h"
 
 #include <kdl/kdl.h>

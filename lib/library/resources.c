@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the kernels of a library's images use. */
-#include "lib/inspect/resources.h"
+#include "lib/inspect/images.h"
 
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/metadata.h"
+#include "lib/inspect/selection.h"
 #include "lib/library/library.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

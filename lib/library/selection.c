@@ -4,7 +4,7 @@
  */
 #include "lib/library/selection.h"
 #include "lib/device/spec.h"
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "lib/library/library.h"
 #include "lib/registry/amx_permission.h"
 #include "lib/registry/device.h"

@@ -12,8 +12,7 @@
 #define KDL_LIB_SELECT_CATALOG_H
 
 #include "lib/container/container.h"
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "lib/target/target.h"
 #include "support/base/trie.h"
 #include "support/system/lock.h"

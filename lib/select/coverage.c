@@ -3,7 +3,6 @@
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
-#include "lib/inspect/resources.h"
 #include "support/base/array.h"
 #include "support/base/error.h"
 #include "support/base/hash.h"

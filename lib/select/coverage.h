@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How much of a library runs on one route of a device, and what does not. lib/inspect/ranking.h
+/* How much of a library runs on one route of a device, and what does not. lib/inspect/selection.h
  * explains the terms. */
 #ifndef KDL_LIB_SELECT_COVERAGE_H
 #define KDL_LIB_SELECT_COVERAGE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 
 #include "lib/select/coverage.h"
 #include "lib/target/explain/explain.h"

@@ -17,7 +17,7 @@
 #define KDL_LIB_SELECT_RANKING_H
 
 #include "lib/device/spec.h"
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "lib/select/catalog.h"
 #include "lib/target/kernel_key.h"
 #include "support/base/hash.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Properties of rules for other components, which do not see how rules are stored. */
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/kinds.h"
 #include "lib/inspect/targets.h"
 #include "lib/select/catalog.h"

@@ -2,8 +2,8 @@
 /* Opens a saved sequence: finds and binds its kernels as kdl_sym does, and records its calls again
  * for the selected images. */
 #include "lib/binding/variants.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/sequences.h"
-#include "lib/inspect/write.h"
 #include "lib/sequence/sequence.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

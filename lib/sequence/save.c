@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Saves a finished sequence: its recording, and the images of its kernels. */
 #include "lib/container/writer.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/sequences.h"
-#include "lib/inspect/write.h"
 #include "lib/sequence/sequence.h"
 #include "support/base/array.h"
 #include "support/base/cancel.h"

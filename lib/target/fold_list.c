@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/fold_list.h"
 
-#include "lib/inspect/specialize.h"
+#include "lib/inspect/launches.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -28,8 +28,7 @@
 #ifndef KDL_LIB_TARGET_TARGET_H
 #define KDL_LIB_TARGET_TARGET_H
 
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/selection.h"
 #include "lib/target/features/feature.h"
 
 #include <kdl/kdl.h>

@@ -9,7 +9,7 @@
 #ifndef KDL_PACK_CHECK_CHECK_H
 #define KDL_PACK_CHECK_CHECK_H
 
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "tools/common/demangle.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/images/kernel_list.h"

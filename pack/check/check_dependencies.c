@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a library requires of the machine: the runtimes that it is linked against (DT_NEEDED) or has
  * linked in (CUDA's), whether a device's driver is new enough for them, and the CPU. */
-#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "pack/check/check.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"

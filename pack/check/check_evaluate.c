@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which parts of a library run on the devices, and why the others do not. */
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "pack/check/check.h"
 #include "support/base/error.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads one file: decides by its first bytes, and evaluates its contents. */
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/check/check.h"
 #include "pack/system_package.h"
 #include "support/base/bytes.h"

@@ -2,7 +2,6 @@
 /* Archives of rocm-kpack, into which AMD's libraries are split: "KPAK", a version, the offset of
  * the table; code objects, stored or as zstd frames; and a table in MessagePack with the index of
  * the code object for each library and architecture. docs/formats.md has more. */
-#include "lib/inspect/codec.h"
 #include "lib/inspect/formats.h"
 #include "pack/check/check.h"
 #include "support/base/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads members of zip archives, such as wheels. Stored members are read in place; a deflated one
  * that begins like device code is inflated into an unnamed file. */
-#include "lib/inspect/codec.h"
+#include "lib/inspect/formats.h"
 #include "lib/inspect/images.h"
 #include "pack/check/check.h"
 #include "pack/zip/directory.h"

@@ -9,7 +9,7 @@
 #ifndef KDL_PACK_DIFF_DIFF_H
 #define KDL_PACK_DIFF_DIFF_H
 
-#include "lib/inspect/resources.h"
+#include "lib/inspect/images.h"
 #include "pack/check/check.h"
 #include "tools/common/memory.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Where two files differ: for builds that should be equal. */
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/diff/diff.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"

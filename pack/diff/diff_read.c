@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads the kernels of one library. Threads call this at the same time; names and targets are
  * shared, records belong to the library. */
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/metadata.h"
+#include "lib/inspect/selection.h"
 #include "pack/diff/diff.h"
 #include "support/base/error.h"
 #include "support/base/hash.h"

@@ -2,10 +2,9 @@
 /* Describes images in a manifest, so that devices select as they would from the file. The
  * description is tested before it is written: a layer whose candidates do not behave like its
  * images is always fetched. */
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/libraries.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "pack/oci/candidates.h"
 #include "support/base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl pull: fetches the images that devices select, or all, of a bundle in a folder or a
  * registry. */
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "pack/commands.h"
 #include "pack/oci/candidates.h"
 #include "pack/oci/layout.h"

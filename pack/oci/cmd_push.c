@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl push: stores a bundle as an OCI artifact, in a folder or a registry. */
-#include "lib/inspect/images.h"
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "pack/commands.h"
 #include "pack/oci/candidates.h"
 #include "pack/oci/layout.h"

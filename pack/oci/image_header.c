@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/oci/image_header.h"
 
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/memory.h"

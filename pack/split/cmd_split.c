@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl split: splits a file into a host part and one bundle per architecture. */
-#include "lib/inspect/containers.h"
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "pack/commands.h"
 #include "pack/split/split.h"
 #include "support/base/bytes.h"

@@ -12,7 +12,7 @@
 #ifndef KDL_PACK_SPLIT_SPLIT_H
 #define KDL_PACK_SPLIT_SPLIT_H
 
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/arena.h"
 #include "support/base/blake2b.h"
 #include "tools/common/input.h"

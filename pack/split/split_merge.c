@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Merges the output of `kdl split`: all of it, or some architectures. */
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
 #include "pack/split/split.h"
 #include "support/base/array.h"
 #include "support/base/error.h"

@@ -2,8 +2,8 @@
 /* Plans which pieces are cut out of a file, and into which bundle each goes. */
 #include "pack/split/split.h"
 
-#include "lib/inspect/codec.h"
-#include "lib/inspect/images.h"
+#include "lib/inspect/formats.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"

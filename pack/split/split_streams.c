@@ -2,7 +2,7 @@
 /* Compressed bundles with images for several architectures, written by ROCm's compilers. */
 #include "pack/split/split.h"
 
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/thin/containers.h"
 #include "support/base/array.h"
 #include "support/base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Writes a file without the images of missing parts. */
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/split/split.h"
 #include "pack/thin/file_kinds.h"
 #include "support/base/error.h"

@@ -11,8 +11,8 @@
  */
 #include "pack/thin/containers.h"
 
-#include "lib/inspect/codec.h"
-#include "lib/inspect/images.h"
+#include "lib/inspect/formats.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"

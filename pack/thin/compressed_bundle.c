@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Clang's compressed bundles ("CCOB", docs/formats.md): inflates them, and compresses them again in
  * the same way with fewer images. */
-#include "lib/inspect/codec.h"
-#include "lib/inspect/images.h"
+#include "lib/inspect/formats.h"
+#include "lib/inspect/libraries.h"
 #include "pack/thin/containers.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

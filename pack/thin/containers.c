@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/containers.h"
 
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"

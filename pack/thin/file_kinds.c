@@ -2,6 +2,7 @@
 #include "pack/thin/file_kinds.h"
 
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/zip/directory.h"
 #include "support/base/error.h"
 #include "tools/common/images/kinds.h"

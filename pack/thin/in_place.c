@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Writes the same kind of file with fewer images: to a temporary file, which is read again before
  * the rename. */
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/thin/command.h"
 #include "pack/thin/file_kinds.h"
 #include "support/base/error.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Packs the selected images into a new OffloadBinary. */
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/images.h"
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/libraries.h"
+#include "lib/inspect/selection.h"
 #include "pack/thin/command.h"
 #include "support/base/error.h"
 #include "tools/common/images/keep_for_devices.h"

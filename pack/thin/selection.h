@@ -17,7 +17,7 @@
 #ifndef KDL_PACK_THIN_SELECTION_H
 #define KDL_PACK_THIN_SELECTION_H
 
-#include "lib/inspect/codec.h"
+#include "lib/inspect/formats.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/images/kernel_list.h"
 #include "tools/common/memory.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack/thin/containers.h"
 
-#include "lib/inspect/codec.h"
-#include "lib/inspect/images.h"
+#include "lib/inspect/formats.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"

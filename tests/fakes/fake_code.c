@@ -2,7 +2,6 @@
 #include "fake_code.h"
 
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
 
 #include <elf.h>
 #include <stdio.h>

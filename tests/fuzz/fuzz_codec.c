@@ -3,7 +3,7 @@
  * goes step by step, the steps must come to the same as one go. */
 #include "fuzz_support.h"
 
-#include "lib/inspect/codec.h"
+#include "lib/inspect/formats.h"
 #include "support/base/bytes.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* One image of the kind that the first byte picks. */
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
-#include "lib/inspect/resources.h"
 #include "support/base/elf_file.h"
 #include "support/base/text.h"
 

@@ -3,7 +3,6 @@
  * picks. */
 #include "lib/image/amd/amdgpu_metadata.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
 #include "support/base/elf_file.h"
 
 #include <stdlib.h>

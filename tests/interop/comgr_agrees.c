@@ -6,7 +6,6 @@
 #include "lib/image/amd/amdgpu_metadata.h"
 #include "lib/image/readers.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
 #include "support/base/text.h"
 
 #include <amd_comgr.h>

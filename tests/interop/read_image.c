@@ -7,7 +7,6 @@
  *     param INDEX KIND SIZE OFFSET          (of the kernel before; "-" for no offset)
  */
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

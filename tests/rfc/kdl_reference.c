@@ -3,7 +3,7 @@
 
 #include "../unit/support/llvm_rule.h"
 #include "lib/device/spec.h"
-#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "lib/target/target.h"
 
 #include <kdl/kdl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/input.h"
 
-#include "lib/inspect/catalog.h"
+#include "lib/inspect/selection.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/output.h"
 
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
 #include "tools/common/memory.h"

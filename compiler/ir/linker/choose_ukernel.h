@@ -5,7 +5,7 @@
 
 #include "compiler/ir/linker/library.h"
 #include "compiler/ir/linker/request.h"
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 
 /* An image that defines the symbol. Without reasons it is admitted. */
 typedef struct ir_candidate {

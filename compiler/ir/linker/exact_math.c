@@ -2,8 +2,8 @@
 #include "compiler/ir/linker/exact_math.h"
 
 #include "compiler/ir/linker/multiply_add.h"
+#include "compiler/ir/linker/ukernel_passes.h"
 #include "compiler/ir/llvm_versions.h"
-#include "lib/inspect/ukernel_passes.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 

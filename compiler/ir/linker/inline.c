@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler/ir/linker/ukernel.h"
 
-#include "lib/inspect/ukernel_passes.h"
+#include "compiler/ir/linker/ukernel_passes.h"
 #include "support/base/text.h"
 
 #include <llvm-c/Error.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler/ir/linker/library.h"
 
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
+#include "lib/inspect/selection.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"

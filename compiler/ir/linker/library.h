@@ -6,8 +6,8 @@
 
 #include "compiler/ir/linker/module.h"
 #include "compiler/ir/linker/request.h"
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
+#include "lib/inspect/selection.h"
 
 typedef struct ir_symbols {
   const kdl_string *names;

@@ -5,7 +5,7 @@
 #define KDL_COMPILER_IR_LINKER_REQUEST_H
 
 #include "lib/inspect/devices.h"
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "support/base/arena.h"
 #include "support/base/string_list.h"
 

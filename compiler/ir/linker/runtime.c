@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler/ir/linker/linker.h"
-#include "lib/inspect/host_imports.h"
 #include "lib/inspect/host_objects.h"
+#include "lib/inspect/images.h"
 
 static const char *const nvidia[] = {
 #define IR_RUNTIME_NVIDIA(name) name,

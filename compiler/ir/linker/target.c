@@ -2,7 +2,6 @@
 #include "compiler/ir/linker/target.h"
 
 #include "compiler/ir/llvm_versions.h"
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler/ir/linker/vectorise.h"
 
+#include "compiler/ir/linker/ukernel_passes.h"
 #include "compiler/ir/llvm_versions.h"
-#include "lib/inspect/ukernel_passes.h"
 #include "tools/common/memory.h"
 
 #include <llvm-c/Support.h>

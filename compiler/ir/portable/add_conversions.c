@@ -5,7 +5,7 @@
  * own, so that the linker drops those that are not called.
  */
 #include "compiler/ir/portable/lower.h"
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 
 #include <llvm-c/Linker.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler/ir/spirv/spirv.h"
 
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 
 #include <llvm-c/Linker.h>

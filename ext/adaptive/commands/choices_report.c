@@ -2,8 +2,8 @@
 /* What was measured of a kernel's variants, for explain and tune. */
 #include "ext/adaptive/commands/commands.h"
 #include "ext/adaptive/model.h"
-#include "lib/inspect/adaptive.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/launches.h"
 #include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "tools/common/memory.h"

@@ -7,7 +7,7 @@
 #include "ext/adaptive/commands/commands.h"
 #include "ext/adaptive/commands/tune_shape.h"
 #include "ext/adaptive/table.h"
-#include "lib/inspect/adaptive.h"
+#include "lib/inspect/launches.h"
 #include "lib/inspect/metadata.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -4,7 +4,7 @@
 #include "ext/jit/commands/link.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"

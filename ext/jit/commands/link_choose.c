@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/commands/link.h"
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "support/base/error.h"
 #include "tools/common/images/name_set.h"
 

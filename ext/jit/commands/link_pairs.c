@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/commands/link.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/targets.h"
-#include "lib/inspect/write.h"
 #include "support/base/text.h"
 
 #include <inttypes.h>

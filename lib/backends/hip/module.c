@@ -4,7 +4,7 @@
 #include "lib/backends/common/return_or_free.h"
 #include "lib/backends/hip/objects.h"
 
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 #include "support/base/error.h"

@@ -12,7 +12,7 @@
 #include "lib/backends/host/host.h"
 
 #include "lib/image/host/host_object.h"
-#include "lib/inspect/host_imports.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/system/file.h"

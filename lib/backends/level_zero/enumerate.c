@@ -2,7 +2,7 @@
 /* Lists Intel GPUs through the Level Zero loader. Skips other devices (NPUs), which run no kernels
  * of libkdl. */
 #include "lib/backends/level_zero/driver.h"
-#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 
 #include <stdio.h>
 

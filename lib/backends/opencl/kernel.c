@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finding kernels and preparing them for launches. */
 #include "lib/backends/opencl/objects.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 
 #include <stdio.h>
 #include <stdlib.h>

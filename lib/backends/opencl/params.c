@@ -5,7 +5,7 @@
  * does, else the signature in the metadata.
  */
 #include "lib/backends/opencl/objects.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/text.h"
 
 #include <string.h>

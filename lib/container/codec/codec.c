@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/codec.h"
+#include "lib/inspect/formats.h"
 
 #include "lib/container/codec/codec_abi.h"
 #include "support/base/bytes.h"

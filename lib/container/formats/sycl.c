@@ -12,6 +12,7 @@
 #include "lib/container/formats/sycl.h"
 
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"

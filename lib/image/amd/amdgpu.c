@@ -4,7 +4,7 @@
  * AMDGPU Backend", "ELF Code Object"). amdgpu_metadata.c reads their kernels.
  */
 #include "lib/image/readers.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 

@@ -8,7 +8,7 @@
 
 #include "lib/image/readers.h"
 #include "lib/inspect/formats.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/elf_file.h"
 
 #include <inttypes.h>

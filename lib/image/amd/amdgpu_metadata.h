@@ -5,7 +5,6 @@
 
 #include "lib/inspect/formats.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
 #include "support/base/elf_file.h"
 
 /* Gets a reader at the map of one kernel. */

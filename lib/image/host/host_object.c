@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/image/host/host_object.h"
-#include "lib/inspect/host_imports.h"
+#include "lib/inspect/images.h"
 #include "support/base/text.h"
 
 #include "lib/image/readers.h"

@@ -19,7 +19,7 @@
 #ifndef KDL_LIB_IMAGE_INTEL_ZE_INFO_H
 #define KDL_LIB_IMAGE_INTEL_ZE_INFO_H
 
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 
 #include <stdbool.h>
 

@@ -8,7 +8,7 @@
 #include "lib/image/intel/ze_info.h"
 #include "lib/image/name_table.h"
 #include "lib/image/readers.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"
 #include "support/base/text.h"

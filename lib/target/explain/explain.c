@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/explain/explain.h"
 
-#include "lib/inspect/match.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "lib/target/explain/explain_parts.h"
 #include "lib/target/families/gpu.h"

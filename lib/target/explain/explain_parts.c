@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/explain/explain_parts.h"
 
-#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 #include "lib/target/requirements.h"
 
 void kdl_out_printable(kdl_out *out, kdl_string text) {

@@ -3,7 +3,7 @@
 #ifndef KDL_LIB_TARGET_FAMILIES_GPU_H
 #define KDL_LIB_TARGET_FAMILIES_GPU_H
 
-#include "lib/inspect/gpu_targets.h"
+#include "lib/inspect/targets.h"
 
 /* What limits how many subgroups run at a time (lib/inspect/amdgcn.def). */
 typedef struct kdl_amdgcn_simd {

@@ -5,7 +5,7 @@
  * NVIDIA: the rules of allocation are those of cuda_occupancy.h. AMD: LLVM, AMDGPUBaseInfo.cpp
  * (IsaInfo), whose numbers "Occupancy" in the compiler's assembly are.
  */
-#include "lib/inspect/resources.h"
+#include "lib/inspect/images.h"
 
 #include "lib/target/families/gpu.h"
 #include "support/base/text.h"

@@ -3,8 +3,8 @@
 #ifndef KDL_LIB_TARGET_RULES_METADATA_H
 #define KDL_LIB_TARGET_RULES_METADATA_H
 
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/metadata.h"
+#include "lib/inspect/targets.h"
 #include "lib/target/target.h"
 
 typedef struct kdl_metadata {

@@ -20,7 +20,7 @@
 #include <kdl/kdl.h>
 
 extern "C" {
-#include "lib/inspect/host_imports.h"
+#include "lib/inspect/images.h"
 }
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/thin/elf/elf_plan.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

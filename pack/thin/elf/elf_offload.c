@@ -13,7 +13,7 @@
  * at the start of the section, which the runtime skips. This needs all records to be known: where
  * anything else points into such a section, all of it stays.
  */
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/thin/elf/elf_plan.h"
 #include "pack/thin/file_kinds.h"
 #include "support/base/array.h"

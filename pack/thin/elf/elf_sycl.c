@@ -17,7 +17,7 @@
  * The steps: read the table (entries), find the pairs, list the images that libkdl found in each
  * entry, add a unit for each.
  */
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/thin/elf/elf_plan.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"

@@ -8,7 +8,7 @@
  * computed again; other bytes between them are copied. On request, the new position of each part is
  * recorded (moves).
  */
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "pack/thin/file_kinds.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads the directory of a zip archive, checks it against the members, and reads their bytes. */
-#include "lib/inspect/codec.h"
+#include "lib/inspect/formats.h"
 #include "pack/check/check.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/bytes.h"

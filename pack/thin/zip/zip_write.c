@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Writes an archive with new bytes for some members. */
-#include "lib/inspect/codec.h"
+#include "lib/inspect/formats.h"
 #include "pack/thin/zip/zip.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

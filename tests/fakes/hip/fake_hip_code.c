@@ -5,7 +5,6 @@
 
 #include "lib/image/amd/amdgpu_metadata.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
 #include "lib/target/families/gpu.h"
 #include "support/base/bytes.h"
 

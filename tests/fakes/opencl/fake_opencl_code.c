@@ -6,7 +6,6 @@
 
 #include "lib/inspect/formats.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
 #include "support/base/text.h"
 
 #include <stdio.h>

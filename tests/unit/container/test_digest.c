@@ -2,7 +2,7 @@
 /* kdl.digest when an image is loaded: every changed bit is refused, with the key's name. */
 #include "launch_support.h"
 
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 
 enum { flips = 300 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Digests of kernels: what counts as a change of the code, and what does not. */
 #include "image_support.h"
-#include "lib/inspect/resources.h"
+#include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 
 enum { most_kernels = 8 };

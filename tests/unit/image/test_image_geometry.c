@@ -2,7 +2,7 @@
 /* Block and tile, as read from images. */
 #include "support.h"
 
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/text.h"
 
 static void assert_geometry(kdl_image_geometry found, const uint32_t block[3],

@@ -3,8 +3,8 @@
  * incomplete. */
 #include "image_support.h"
 #include "lib/image/readers.h"
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/kinds.h"
+#include "lib/inspect/selection.h"
 #include "lib/target/target.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 
 #include "elf_builder.h"
 #include "image_support.h"

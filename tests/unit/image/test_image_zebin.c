@@ -4,7 +4,7 @@
  * writes them. */
 #include "image_support.h"
 
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "zebin_builder.h"
 
 static const char no_kernels[] = "version: '1.39'\n";

@@ -3,8 +3,7 @@
 #include "library_builder.h"
 
 #include "elf_builder.h"
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/selection.h"
 #include "lib/library/selection.h"
 #include "support/base/bytes.h"
 

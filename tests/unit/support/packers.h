@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-#include "lib/inspect/codec.h"
+#include "lib/inspect/formats.h"
 #include "support/base/bytes.h"
 
 #include <dlfcn.h>

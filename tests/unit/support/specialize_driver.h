@@ -10,7 +10,7 @@
 #define KDL_TESTS_UNIT_SPECIALIZE_DRIVER_H
 
 #include "cache_support.h"
-#include "lib/inspect/specialize.h"
+#include "lib/inspect/launches.h"
 
 #include <sys/stat.h>
 

@@ -6,7 +6,7 @@
 
 #include "bitcode_support.h"
 #include "lib/binding/specialize.h"
-#include "lib/inspect/specialize.h"
+#include "lib/inspect/launches.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reasons as text, with the values of the case and a remedy. */
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/selection.h"
 #include "target_case.h"
 
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Intel GPUs and SPIR-V: IP versions, products, and the order among images. */
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/selection.h"
 #include "lib/target/families/gpu.h"
 
 #include "target_case.h"

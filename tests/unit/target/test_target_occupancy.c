@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* How many groups of a kernel run at a time. */
-#include "lib/inspect/resources.h"
+#include "lib/inspect/images.h"
 #include "support.h"
 #include "support/base/text.h"
 

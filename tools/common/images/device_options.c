@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/device_options.h"
 
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
 #include "lib/inspect/metadata.h"
+#include "lib/inspect/selection.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"

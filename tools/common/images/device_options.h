@@ -4,7 +4,7 @@
 #ifndef KDL_TOOLS_COMMON_IMAGES_DEVICE_OPTIONS_H
 #define KDL_TOOLS_COMMON_IMAGES_DEVICE_OPTIONS_H
 
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "support/base/arena.h"
 #include "tools/common/options.h"
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/keep_for_devices.h"
 
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/devices.h"
-#include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
-#include "lib/inspect/ranking.h"
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/libraries.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "tools/common/images/device_options.h"

@@ -3,6 +3,7 @@
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/bytes.h"
 #include "support/base/text.h"
 #include "tools/common/memory.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/rewrite.h"
 
-#include "lib/inspect/containers.h"
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/trust.h"
-#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/signatures.h"
 
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/common/images/vocabulary.h"
 
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/metadata.h"
-#include "lib/inspect/write.h"
 #include "support/base/nearest.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl annotate: changes the metadata of images in an OffloadBinary. */
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/trust.h"
-#include "lib/inspect/write.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

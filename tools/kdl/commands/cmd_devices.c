@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl devices: the devices of this machine, and why drivers show no more. */
 #include "lib/inspect/devices.h"
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -2,9 +2,9 @@
 /* kdl doctor: what libkdl finds and lacks on this machine, and which protections are in force,
  * above all those of kdl-ld. */
 #include "compiler/toolchain/toolchain.h"
-#include "lib/inspect/codec.h"
-#include "lib/inspect/containers.h"
 #include "lib/inspect/devices.h"
+#include "lib/inspect/formats.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl extract: writes images to files. */
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
 #include "tools/common/images/keep_for_devices.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl ls: lists the images of a file. */
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/demangle.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl run: launches a kernel from the shell. */
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/sequences.h"
+#include "lib/inspect/launches.h"
+#include "lib/inspect/selection.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/extent.h"

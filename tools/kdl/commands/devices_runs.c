@@ -3,8 +3,7 @@
 #include "tools/kdl/commands/devices_runs.h"
 
 #include "lib/inspect/devices.h"
-#include "lib/inspect/gpu_targets.h"
-#include "lib/inspect/match.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -3,7 +3,7 @@
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

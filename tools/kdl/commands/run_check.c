@@ -2,7 +2,7 @@
 #include "tools/kdl/commands/run.h"
 
 #include "lib/inspect/host_objects.h"
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

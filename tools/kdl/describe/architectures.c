@@ -2,9 +2,8 @@
 /* The table of NVIDIA's architectures of docs/targets.md: what libkdl makes of each row of
  * lib/inspect/nvptx.def. */
 #include "lib/inspect/devices.h"
-#include "lib/inspect/gpu_targets.h"
-#include "lib/inspect/match.h"
-#include "lib/inspect/resources.h"
+#include "lib/inspect/images.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "support/base/text.h"
 #include "tools/kdl/describe/describe.h"

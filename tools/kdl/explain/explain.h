@@ -4,7 +4,7 @@
 #ifndef KDL_TOOLS_KDL_EXPLAIN_EXPLAIN_H
 #define KDL_TOOLS_KDL_EXPLAIN_EXPLAIN_H
 
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/images/sequences.h"
 #include "tools/common/images/terms.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Whether the code that a device would run for a kernel does anything. */
 #include "lib/inspect/images.h"
-#include "lib/inspect/resources.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"
 #include "tools/kdl/explain/explain.h"

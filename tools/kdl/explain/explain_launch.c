@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Conditions of images (`when`), and --args: the launch for which they are decided. */
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"
+#include "lib/inspect/selection.h"
 #include "support/base/error.h"
 #include "tools/common/images/terms.h"
 #include "tools/kdl/explain/explain.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/containers.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
+#include "lib/inspect/selection.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/inspect/devices.h"
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "support/base/cxx_name.h"
 #include "support/base/error.h"

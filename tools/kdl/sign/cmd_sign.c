@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl sign: signs images, in the file or in a detached signature. */
-#include "lib/inspect/images.h"
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/blake2b.h"
 #include "support/base/error.h"
 #include "support/system/file.h"

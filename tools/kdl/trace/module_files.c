@@ -2,7 +2,7 @@
 #include "tools/kdl/trace/module_files.h"
 
 #include "ext/inject/recording_format.h"
-#include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/hash.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The image of a file that a loaded module is, or was compiled from. */
-#include "lib/inspect/ranking.h"
+#include "lib/inspect/selection.h"
 #include "support/base/hash.h"
 #include "support/base/text.h"
 #include "tools/common/images/device_options.h"

@@ -2,8 +2,7 @@
 /* kdl verify: all checks that need no device, besides those of opening. */
 #include "lib/inspect/host_objects.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/kernels.h"
-#include "lib/inspect/write.h"
+#include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"

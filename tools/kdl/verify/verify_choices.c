@@ -2,12 +2,9 @@
 /*
  * Which images can be selected: applies the rules for every possible device.
  */
-#include "lib/inspect/catalog.h"
-#include "lib/inspect/gpu_targets.h"
 #include "lib/inspect/images.h"
-#include "lib/inspect/match.h"
 #include "lib/inspect/metadata.h"
-#include "lib/inspect/reasons.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "tools/common/images/device_options.h"

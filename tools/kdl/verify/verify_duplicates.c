@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images that only their order distinguishes. */
-#include "lib/inspect/containers.h"
+#include "lib/inspect/libraries.h"
 #include "tools/common/images/rewrite.h"
 #include "tools/kdl/verify/verify.h"
 

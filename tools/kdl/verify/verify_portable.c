@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The form of portable bitcode (docs/portable.md), which kdl-ld checks: it reads bitcode confined.
  */
-#include "lib/inspect/containers.h"
 #include "lib/inspect/formats.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/targets.h"
 #include "support/base/text.h"
 #include "support/system/file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compares the target in the metadata with the image's own. */
-#include "lib/inspect/gpu_targets.h"
-#include "lib/inspect/match.h"
+#include "lib/inspect/selection.h"
+#include "lib/inspect/targets.h"
 #include "support/base/text.h"
 #include "support/base/triple.h"
 #include "tools/kdl/verify/verify.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/catalog.h"
 #include "lib/inspect/images.h"
+#include "lib/inspect/libraries.h"
 #include "lib/inspect/metadata.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
-#include "lib/inspect/write.h"
 #include "tools/common/images/vocabulary.h"
 #include "tools/kdl/verify/verify.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/common/arguments/arguments.h"
 
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "lib/target/kernel_key.h"
 #include "support/base/text.h"
 

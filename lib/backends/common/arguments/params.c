@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/common/arguments/params.h"
 
-#include "lib/inspect/kernels.h"
+#include "lib/inspect/images.h"
 #include "support/base/text.h"
 
 #include <stdlib.h>

@@ -14,8 +14,10 @@
  *       use(best->image);
  *     free(ranking);
  */
-#ifndef KDL_LIB_INSPECT_RANKING_H
-#define KDL_LIB_INSPECT_RANKING_H
+#ifndef KDL_LIB_INSPECT_SELECTION_H
+#define KDL_LIB_INSPECT_SELECTION_H
+
+#include "support/base/text.h"
 
 #include <kdl/kdl.h>
 
@@ -23,7 +25,169 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct kdl_catalog kdl_catalog; /* lib/inspect/catalog.h */
+/* ------------------------------------------------------------------------------------------ */
+/* Reasons                                                                                      */
+
+enum kdl_reason_bit {
+#define KDL_REASON_ROW(id, code, distance, words, fix) KDL_REASON_##id,
+#include "lib/target/reasons.def"
+#undef KDL_REASON_ROW
+  KDL_REASON_COUNT,
+};
+
+#define KDL_REASON(id) ((uint64_t)1 << KDL_REASON_##id)
+
+/* Reasons of images without device code. */
+#define KDL_REASONS_NO_CODE (KDL_REASON(CONTAINER) | KDL_REASON(SEQUENCE))
+
+typedef struct kdl_reason_row {
+  const char *code;  /* "other_major": stable, for programs */
+  const char *words; /* without the values of a case, which lib/target/explain/explain.h adds */
+  const char *fix;   /* "" where none is general */
+  unsigned distance; /* how far from running: 1 is a setting, 100 is another machine */
+} kdl_reason_row;
+
+/* NULL for an unknown bit. */
+const kdl_reason_row *kdl_reason_get(unsigned bit);
+
+/* Reasons that mean that the image's target is unknown. */
+#define KDL_REASONS_UNKNOWN                                                                        \
+  (KDL_REASON(UNKNOWN_KIND) | KDL_REASON(UNKNOWN_ARCH) | KDL_REASON(UNKNOWN_FEATURE))
+
+/* ------------------------------------------------------------------------------------------ */
+/* Descriptions of images                                                                       */
+
+struct kdl_device_spec;
+
+/* The description of an image by its metadata. Nothing is copied. */
+typedef struct kdl_image_claim {
+  kdl_image_kind kind;
+  kdl_string triple;
+  kdl_string arch;
+  const kdl_pair *pairs; /* duplicate keys: the last one counts */
+  size_t pair_count;
+  uint32_t version; /* of PTX or SPIR-V, as KDL_VERSION_OF of lib/inspect/targets.h; 0: not known */
+} kdl_image_claim;
+
+typedef struct kdl_claim_match {
+  kdl_image_kind kind; /* made precise by the triple: an AMD "object" is HSACO */
+  uint64_t rank;       /* of the images that run on a device, the highest is first */
+  const char *fit;     /* "exact", "lower minor", ...; NULL where it does not run */
+  const char *reason;  /* the code of the first reason where it does not run */
+} kdl_claim_match;
+
+/* Fails where the spec's arch or tokens are wrong, which parsing and discovery exclude. */
+kdl_status kdl_claim_fit(const kdl_image_claim *image, const struct kdl_device_spec *device,
+                         kdl_claim_match *out_match);
+
+/* Whether code for a CPU needs features that its claim lacks. False where one of them cannot be
+ * read, or the families differ. */
+bool kdl_claim_lacks_features(const kdl_image_claim *claim, const kdl_image_claim *needed);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Catalogs                                                                                     */
+
+/*
+ * The images of a library as selection sees them: the rule of each, and which kernels it holds.
+ *
+ *     kdl_catalog *catalog;
+ *     KDL_TRY(kdl_library_catalog(lib, &catalog));
+ *     for (size_t i = 0; i < kdl_image_count(lib); ++i)
+ *       if (kdl_catalog_find(catalog, i, KDL_TEXT("saxpy"), NULL) == KDL_KERNEL_PRESENT)
+ *         use(i, kdl_catalog_traits(catalog, i));
+ */
+
+typedef struct kdl_catalog kdl_catalog;
+
+/* The library's catalog with every rule compiled. It lives as long as the library. */
+kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Rules                                                                                        */
+
+/* The work that is needed before an image runs, most work first; a rank (lib/target/target.h) is a
+ * tier and a number within it. */
+typedef enum kdl_tier {
+  KDL_TIER_NONE = 0,
+  KDL_TIER_PORTABLE,      /* needs a lowering, a linker and a compiler          */
+  KDL_TIER_BITCODE,       /* needs a linker and a compiler                      */
+  KDL_TIER_HOST,          /* machine code of a CPU                              */
+  KDL_TIER_SOURCE,        /* OpenCL C                                           */
+  KDL_TIER_PORTABLE_IR,   /* SPIR-V                                             */
+  KDL_TIER_DRIVER_IR,     /* PTX, amdgcnspirv                                   */
+  KDL_TIER_GENERIC,       /* machine code of a group of processors              */
+  KDL_TIER_NATIVE,        /* machine code of one, or of an earlier minor of it  */
+  KDL_TIER_FAMILY,        /* NVIDIA 'f'                                         */
+  KDL_TIER_ARCH_SPECIFIC, /* NVIDIA 'a'                                         */
+} kdl_tier;
+
+/* Properties of an image from its rule. */
+typedef struct kdl_image_traits {
+  uint64_t rank;           /* of the images that run on a device, the highest is first */
+  uint64_t faults;         /* KDL_REASON bits that hold on every device */
+  uint32_t priority;       /* variant_priority; 0 where absent */
+  uint32_t capabilities;   /* of a SPIR-V module, as bits of GPU tokens; 0: not read */
+  uint16_t version[2];     /* of PTX, SPIR-V or AMD's code object, major and minor; 0.0: not read */
+  uint8_t generic_version; /* of an AMD generic code object; 0: not read */
+  uint8_t family;          /* kdl_target_family */
+  uint8_t kind;       /* kdl_image_kind, made precise by the triple: an AMD "object" is HSACO */
+  uint8_t tier;       /* kdl_tier */
+  char suffix;        /* NVIDIA: 'a', 'f' or 0 */
+  bool needs_amx;     /* it uses AMX, which needs Linux's permission */
+  bool is_link_input; /* input of a device linker */
+} kdl_image_traits;
+
+kdl_image_traits kdl_catalog_traits(const kdl_catalog *catalog, size_t index);
+
+/* How the devices of images `a` and `b` relate, as bits. COVERS: every device that admits `b`
+ * admits `a`; ignores launch limits. OVERLAPS: there is an architecture that both run on. */
+enum { KDL_IMAGE_COVERS = 1, KDL_IMAGE_OVERLAPS = 2 };
+unsigned kdl_catalog_compare(const kdl_catalog *catalog, size_t a, size_t b);
+
+/* Why no device admits an image, as text; false where its rule has no fault. */
+bool kdl_catalog_fault_words(const kdl_catalog *catalog, size_t index, char *buffer, size_t size);
+
+/* For each image, whether a device can admit it: any NVIDIA compute capability, any AMD processor
+ * with any setting, each with a driver that supports everything. True for images for SPIR-V drivers
+ * and CPUs, which may have any features. NULL when out of memory; free() it. */
+bool *kdl_catalog_possible(const kdl_catalog *catalog);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+typedef enum kdl_presence {
+  KDL_KERNEL_PRESENT,
+  KDL_KERNEL_ABSENT,
+  KDL_KERNEL_UNREADABLE, /* its names cannot be read */
+} kdl_presence;
+
+/* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, with NULL for `data`
+ * where it has none; `out_key` may be NULL. Any thread. */
+kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
+                              kdl_string *out_key);
+
+/* Only the key; no image is read. */
+kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
+
+/* Treats images whose flag is not set as if they held no kernels. The flags, one per image, outlive
+ * the catalog. Call it before any other function. */
+void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
+
+/* Whether an image has unresolved symbols; read together with its kernels' names. An image with a
+ * kernel index is not read and counts as resolved. */
+bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
+
+/* How often memory ran out while kernels were read. The image counts as unreadable that time, and
+ * is read again on the next use. Discard results that were computed while the count grew. */
+size_t kdl_catalog_memory_failures(const kdl_catalog *catalog);
+
+/* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
+const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
+
+/* KDL_NO_MATCH, with similar names, where no image holds the kernel; KDL_OK where one does, or
+ * cannot be read. Reads images until one holds it. */
+kdl_status kdl_catalog_require_kernel(kdl_catalog *catalog, kdl_string kernel);
+
 typedef struct kdl_ranking kdl_ranking;
 typedef struct kdl_inventory kdl_inventory;         /* a library's kernels and modules */
 typedef struct kdl_select_device kdl_select_device; /* a device as selection sees it */
@@ -41,8 +205,6 @@ bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
-
-struct kdl_device_spec;
 
 typedef struct kdl_device_traits {
   uint32_t family;   /* kdl_target_family */
@@ -181,7 +343,7 @@ typedef struct kdl_coverage {
  * A module runs if one of its images does, a kernel if an image that holds it does. The coverage is
  * complete if every kernel runs. A kernel does not run if its machine code for the device only
  * traps or prints, or only ends while other code of the same kind does not
- * (lib/inspect/resources.h). The coverage may be complete although not every module runs: a module
+ * (lib/inspect/images.h). The coverage may be complete although not every module runs: a module
  * may be for other devices while another one has the same kernels for this device. Modules count if
  * their kernels cannot be read, or if they have none. */
 kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,

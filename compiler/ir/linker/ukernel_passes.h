@@ -3,8 +3,8 @@
  * The LLVM pass pipelines for a module with linked microkernels, shared by kdl-ld and MLIR's
  * translation, so that both generate the same code.
  */
-#ifndef KDL_LIB_INSPECT_UKERNEL_PASSES_H
-#define KDL_LIB_INSPECT_UKERNEL_PASSES_H
+#ifndef KDL_COMPILER_IR_LINKER_UKERNEL_PASSES_H
+#define KDL_COMPILER_IR_LINKER_UKERNEL_PASSES_H
 
 /* Inlining runs first and alone: failures are reported before time is spent, and the other passes
  * then see constants instead of parameters. Before it, parameters must be in registers: only then

@@ -190,11 +190,9 @@ static void print_variables(FILE *out) {
 /* The checked libraries, by their bytes. Another trust policy, or other keys, may admit other
  * code. */
 static void print_checked(FILE *out, const kdl_ukernels *ukernels) {
-  kdl_digest keys;
-  if (kdl_trust_keys_digest(&keys))
-    print_digest(out, "trust", keys);
-  else
-    fprintf(out, "trust %s\n", kdl_trust_policy_name(ukernels->policy));
+  char trust[KDL_DIGEST_TEXT];
+  kdl_trust_identify(trust);
+  fprintf(out, "trust %s\n", trust);
   for (size_t i = 0; i < ukernels->count; ++i)
     print_digest(out, "ukernels", kdl_digest_of(ukernels->items[i].data, ukernels->items[i].size));
 }

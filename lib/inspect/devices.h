@@ -246,8 +246,6 @@ const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t ro
 /* The route's original spec as text. */
 const char *kdl_device_route_line(const kdl_device *device, size_t route);
 
-size_t kdl_device_route_count(const kdl_device *device);
-
 /* The device as other runtimes see it: they neither link bitcode nor translate SPIR-V. */
 kdl_status kdl_device_without_tools(kdl_device *device, kdl_device **out_device);
 

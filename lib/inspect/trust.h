@@ -100,8 +100,6 @@ typedef enum kdl_trust_policy {
   KDL_TRUST_REQUIRE,
 } kdl_trust_policy;
 
-const char *kdl_trust_policy_name(kdl_trust_policy policy);
-
 /* Disables all checks, for a program whose input another one has checked. Call it before the other
  * functions. */
 void kdl_trust_disable(void);
@@ -110,8 +108,8 @@ void kdl_trust_disable(void);
  * the stricter of the two. KDL_BAD_CALL for an unknown word. */
 kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy);
 
-/* The digest of the trusted keys; false where images need no signature. */
-bool kdl_trust_keys_digest(kdl_digest *out_digest);
+/* The policy's name, or where images need a signature the digest of the trusted keys. */
+void kdl_trust_identify(char out_text[KDL_DIGEST_TEXT]);
 
 /* Opens everything that checking needs, for a program that will drop its rights. */
 void kdl_trust_preload(void);

@@ -84,4 +84,6 @@ static inline bool kdl_device_is_process(const kdl_device *device, size_t route)
   return kind != KDL_DEVICE_DISCRETE && kind != KDL_DEVICE_INTEGRATED;
 }
 
+size_t kdl_device_route_count(const kdl_device *device);
+
 #endif

@@ -29,4 +29,6 @@ kdl_trust_policy kdl_trust_effective_policy(kdl_trust_policy of_system, kdl_trus
 /* Reads a key or signature file, of less than KDL_TRUST_LIMIT_FILE bytes. */
 bool kdl_trust_read_file(int fd, char text[KDL_TRUST_LIMIT_FILE], kdl_string *out_text);
 
+const char *kdl_trust_policy_name(kdl_trust_policy policy);
+
 #endif

@@ -19,12 +19,13 @@ kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy) {
                             : KDL_OK;
 }
 
-bool kdl_trust_keys_digest(kdl_digest *out_digest) {
+void kdl_trust_identify(char out_text[KDL_DIGEST_TEXT]) {
   const kdl_trust_settings *settings = kdl_trust_settings_read();
-  if (settings->policy != KDL_TRUST_REQUIRE)
-    return false;
-  *out_digest = kdl_digest_of(settings->keys, settings->key_count * sizeof *settings->keys);
-  return true;
+  kdl_digest keys = kdl_digest_of(settings->keys, settings->key_count * sizeof *settings->keys);
+  if (settings->policy == KDL_TRUST_REQUIRE)
+    kdl_digest_print(&keys, out_text);
+  else
+    snprintf(out_text, KDL_DIGEST_TEXT, "%s", kdl_trust_policy_name(settings->policy));
 }
 
 void kdl_trust_preload(void) {

@@ -253,8 +253,10 @@ static kdl_status select_on_route(selector *c, size_t route, bool *takes_any) {
  * has no kernels. */
 static kdl_status select_for_device(selector *c, size_t module_count) {
   bool takes_any = false;
+  kdl_device_info info = {.size = sizeof info};
+  KDL_TRY(kdl_device_get(c->device->device, &info));
   c->is_served = false;
-  for (size_t i = 0; i < kdl_device_route_count(c->device->device) && !c->is_served; ++i) {
+  for (size_t i = 0; i < info.route_count && !c->is_served; ++i) {
     memset(c->modules, 0, module_count * sizeof *c->modules);
     KDL_TRY(select_on_route(c, i, &takes_any));
   }

@@ -55,8 +55,8 @@ static bool is_included(const void *user, uint32_t image) {
       kdl_device_spec_family(kdl_device_route_spec(task->device, task->route));
   if (image == task->image || traits.kind != KDL_IMAGE_BITCODE || traits.family != family)
     return false;
-  kdl_image_info info = {.size = sizeof info};
-  return kdl_image_get(task->lib, image, &info) == KDL_OK && kdl_ukernels_may_hold(&info);
+  kdl_image_info info = kdl_library_image(task->lib, image);
+  return kdl_ukernels_may_hold(&info);
 }
 
 static kdl_status add_caller_library(const kdl_link_task *task, kdl_ukernels *ukernels) {
@@ -78,11 +78,10 @@ static void add_string(kdl_blake2b *hash, const void *data, size_t size) {
 
 static kdl_status hash_image(kdl_blake2b *hash, kdl_library *lib, uint32_t index,
                              which_bytes which) {
-  kdl_image_info image = {.size = sizeof image};
+  kdl_image_info image = kdl_library_image(lib, index);
   const void *data;
   size_t size;
-  KDL_TRY(kdl_image_get(lib, index, &image));
-  KDL_TRY(which == bytes_taken ? kdl_library_private_bytes(lib, index, &data, &size)
+  KDL_TRY(which == bytes_taken ? kdl_library_bytes(lib, index, KDL_BYTES_PRIVATE, &data, &size)
                                : kdl_image_bytes(lib, index, &data, &size));
   uint64_t numbers[] = {image.offload_kind, image.flags, image.pair_count};
   kdl_blake2b_add(hash, numbers, sizeof numbers);
@@ -239,7 +238,8 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
   KDL_TRY(kdl_ukernels_begin(&key->ukernels));
   if (!kdl_linker_path(key->linker))
     return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
-  KDL_TRY(kdl_library_verified_bytes(task->lib, task->image, &key->caller, &key->caller_size));
+  KDL_TRY(kdl_library_bytes(task->lib, task->image, KDL_BYTES_VERIFIED, &key->caller,
+                            &key->caller_size));
   if (key->ukernels.policy != KDL_TRUST_OFF) {
     KDL_TRY(add_caller_library(task, &key->ukernels));
     KDL_TRY(kdl_ukernels_add_search_path(&key->ukernels));
@@ -249,7 +249,8 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
 }
 
 kdl_status kdl_link_key_snapshot(const kdl_link_task *task, kdl_link_key *key) {
-  KDL_TRY(kdl_library_private_bytes(task->lib, task->image, &key->caller, &key->caller_size));
+  KDL_TRY(kdl_library_bytes(task->lib, task->image, KDL_BYTES_PRIVATE, &key->caller,
+                            &key->caller_size));
   if (key->ukernels.policy == KDL_TRUST_OFF)
     KDL_TRY(add_caller_library(task, &key->ukernels));
   return KDL_OK;

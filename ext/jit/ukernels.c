@@ -51,8 +51,7 @@ static void skip_untrusted_image(kdl_ukernels *ukernels, const kdl_library *lib,
 /* Version 1 cannot store a NUL in values. */
 static int offload_format_for(const kdl_library *lib) {
   for (uint32_t i = 0; i < kdl_image_count(lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    (void)kdl_image_get(lib, i, &image);
+    kdl_image_info image = kdl_library_image(lib, i);
     for (size_t k = 0; image.kind == KDL_IMAGE_BITCODE && k < image.pair_count; ++k) {
       kdl_string value = image.pairs[k].value;
       if (memchr(value.data, 0, value.length))
@@ -66,17 +65,15 @@ static int offload_format_for(const kdl_library *lib) {
  * ignores them, and versions differ in their meaning. */
 static kdl_status pack_ukernel_image(kdl_ukernels *ukernels, kdl_library *lib, uint32_t index,
                                      kdl_writer *writer, size_t *count) {
-  kdl_image_info image = {.size = sizeof image};
-  KDL_TRY(kdl_image_get(lib, index, &image));
+  kdl_image_info image = kdl_library_image(lib, index);
   kdl_writer_image packed = {.size = sizeof packed,
                              .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
                              .offload_kind = image.offload_kind,
                              .pairs = image.pairs,
                              .pair_count = image.pair_count};
   bool is_off = ukernels->policy == KDL_TRUST_OFF;
-  kdl_status status = is_off
-                          ? kdl_library_private_bytes(lib, index, &packed.data, &packed.data_size)
-                          : kdl_library_verified_bytes(lib, index, &packed.data, &packed.data_size);
+  kdl_status status = kdl_library_bytes(lib, index, is_off ? KDL_BYTES_PRIVATE : KDL_BYTES_VERIFIED,
+                                        &packed.data, &packed.data_size);
   if (status == KDL_BAD_FILE && !is_off) {
     skip_untrusted_image(ukernels, lib, index);
     return KDL_OK;
@@ -112,8 +109,7 @@ kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_library *lib, const char
   if (status != KDL_OK)
     return status;
   for (uint32_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    status = kdl_image_get(lib, i, &image);
+    kdl_image_info image = kdl_library_image(lib, i);
     if (image.kind == KDL_IMAGE_BITCODE && kdl_ukernels_may_hold(&image) &&
         (!wants || wants(user, i)))
       status = pack_ukernel_image(ukernels, lib, i, writer, &count);

@@ -73,16 +73,17 @@ void kdl_library_release_bytes(kdl_library *lib, size_t index);
 /* "image 2 (cubin sm_90)" */
 void kdl_image_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
 
-/* kdl_image_bytes for bytes that will run: KDL_BAD_FILE where the image's signature is not trusted
- * (lib/inspect/trust.h), or its digest does not match its metadata. If either is checked, these are
- * the bytes that were checked. The first call for an image checks. */
-kdl_status kdl_library_verified_bytes(kdl_library *lib, uint32_t index, const void **out_data,
-                                      size_t *out_size);
+/* kdl_image_bytes for bytes that will run. VERIFIED: KDL_BAD_FILE where the image's signature is
+ * not trusted (lib/inspect/trust.h), or its digest does not match its metadata; if either is
+ * checked, these are the bytes that were checked. The first call for an image checks. PRIVATE: in
+ * memory that no other process can change or truncate: the bytes that were checked, or a copy of a
+ * file's. */
+typedef enum kdl_bytes_use { KDL_BYTES_VERIFIED, KDL_BYTES_PRIVATE } kdl_bytes_use;
+kdl_status kdl_library_bytes(kdl_library *lib, uint32_t index, kdl_bytes_use use,
+                             const void **out_data, size_t *out_size);
 
-/* kdl_image_bytes in memory that no other process can change or truncate: the bytes that were
- * checked, or a copy of a file's. */
-kdl_status kdl_library_private_bytes(kdl_library *lib, uint32_t index, const void **out_data,
-                                     size_t *out_size);
+/* As kdl_image_get; the index must be valid. */
+kdl_image_info kdl_library_image(const kdl_library *lib, size_t index);
 
 /* The last pair with that key, or NULL. */
 const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);

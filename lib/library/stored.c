@@ -7,17 +7,17 @@ const char *kdl_library_name(const kdl_library *lib) {
   return lib->container->name;
 }
 
-kdl_status kdl_library_verified_bytes(kdl_library *lib, uint32_t index, const void **out_data,
-                                      size_t *out_size) {
-  return kdl_container_verified_bytes(lib->container, index, out_data, out_size);
+kdl_image_info kdl_library_image(const kdl_library *lib, size_t index) {
+  return kdl_container_image(lib->container, index);
 }
 
-kdl_status kdl_library_private_bytes(kdl_library *lib, uint32_t index, const void **out_data,
-                                     size_t *out_size) {
-  bool is_verified =
-      atomic_load_explicit(&lib->container->images[index].verified, memory_order_relaxed) != NULL;
-  return is_verified ? kdl_container_verified_bytes(lib->container, index, out_data, out_size)
-                     : kdl_container_private_bytes(lib->container, index, out_data, out_size);
+kdl_status kdl_library_bytes(kdl_library *lib, uint32_t index, kdl_bytes_use use,
+                             const void **out_data, size_t *out_size) {
+  const void *verified =
+      atomic_load_explicit(&lib->container->images[index].verified, memory_order_relaxed);
+  return use == KDL_BYTES_VERIFIED || verified
+             ? kdl_container_verified_bytes(lib->container, index, out_data, out_size)
+             : kdl_container_private_bytes(lib->container, index, out_data, out_size);
 }
 
 kdl_status kdl_writer_add_copy(kdl_writer *writer, const kdl_writer_image *image, kdl_library *from,

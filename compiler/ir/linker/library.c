@@ -123,7 +123,7 @@ static kdl_status read_library_symbols(ir_libraries *libraries, ir_library *libr
   LLVMModuleRef module;
   if (image.kind != KDL_IMAGE_BITCODE || list_indexed(libraries, &image, symbols))
     return KDL_OK;
-  KDL_TRY(kdl_library_verified_bytes(library->lib, index, &data, &size));
+  KDL_TRY(kdl_library_bytes(library->lib, index, KDL_BYTES_VERIFIED, &data, &size));
   KDL_TRY(ir_module_read(context, data, size, library->name, &module));
   list_defined(libraries, module, symbols);
   LLVMDisposeModule(module);

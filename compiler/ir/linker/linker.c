@@ -88,7 +88,8 @@ static kdl_status read_chosen(ir_linker *linker, const ir_candidate *chosen, con
                               LLVMModuleRef *out_module) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_library_verified_bytes(chosen->library->lib, chosen->image, &data, &size);
+  kdl_status status =
+      kdl_library_bytes(chosen->library->lib, chosen->image, KDL_BYTES_VERIFIED, &data, &size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s", name);
   if (status == KDL_OK)

@@ -41,7 +41,7 @@ static kdl_status read_conversions(ir_linker *linker, LLVMModuleRef *out_module)
   *out_module = NULL;
   if (!chosen)
     return KDL_OK;
-  KDL_TRY(kdl_library_verified_bytes(chosen->library->lib, chosen->image, &data, &size));
+  KDL_TRY(kdl_library_bytes(chosen->library->lib, chosen->image, KDL_BYTES_VERIFIED, &data, &size));
   return ir_module_read(linker->context, data, size, chosen->library->name, out_module);
 }
 

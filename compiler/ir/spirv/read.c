@@ -20,7 +20,7 @@ static kdl_status read_library(ir_linker *linker, LLVMModuleRef *out_library) {
                     linker->request->caller,
                     linker->portable ? linker->portable
                                      : "portable.offload, which is not installed");
-  KDL_TRY(kdl_library_verified_bytes(chosen->library->lib, chosen->image, &data, &size));
+  KDL_TRY(kdl_library_bytes(chosen->library->lib, chosen->image, KDL_BYTES_VERIFIED, &data, &size));
   KDL_TRY(ir_module_read(linker->context, data, size, chosen->library->name, out_library));
   for (LLVMValueRef f = LLVMGetFirstFunction(*out_library); f; f = LLVMGetNextFunction(f)) {
     if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) != LLVMInternalLinkage)

@@ -160,8 +160,8 @@ kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *devic
         KDL_UNSUPPORTED,
         "kdl-ld not found, expected it in the folder of this program or in KDL_LD: it links "
         "bitcode; " KDL_LINKER_HOW);
-  kdl_status status =
-      kdl_library_verified_bytes(job->input->lib, (uint32_t)image, &what.caller, &what.caller_size);
+  kdl_status status = kdl_library_bytes(job->input->lib, (uint32_t)image, KDL_BYTES_VERIFIED,
+                                        &what.caller, &what.caller_size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s: image %zu", job->input->name, image);
   if (status != KDL_OK)

@@ -47,7 +47,7 @@ config.test_exec_root = config.kdl_work_dir
 path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "OCL_ICD_VENDORS",
-             "JITDUMPDIR", "KDL_CACHE_DIR", "KDL_CPU", "XDG_CACHE_HOME"):
+             "JITDUMPDIR", "KDL_CACHE_DIR", "KDL_CPU", "PYTHONDONTWRITEBYTECODE", "XDG_CACHE_HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 # What a developer's shell sets must not change what the tests see.

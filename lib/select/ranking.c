@@ -131,7 +131,7 @@ uint64_t kdl_kernel_key_reasons(kdl_string text, const kdl_select_device *device
                                 kdl_kernel_key *out_key) {
   if (!kdl_kernel_parse(text, out_key, NULL))
     return KDL_REASON(MALFORMED_KEY);
-  return kdl_kernel_fit(out_key, &device->rule, &device->limits);
+  return kdl_kernel_reasons(out_key, &device->rule, &device->limits);
 }
 
 static uint64_t key_reasons(ranker *r, kdl_string text) {

@@ -427,8 +427,8 @@ static bool has_subgroup(const kdl_device_rule *device, uint32_t size) {
   return false;
 }
 
-uint64_t kdl_kernel_fit(const kdl_kernel_key *key, const kdl_device_rule *device,
-                        const kdl_device_limits *limits) {
+uint64_t kdl_kernel_reasons(const kdl_kernel_key *key, const kdl_device_rule *device,
+                            const kdl_device_limits *limits) {
   uint64_t reasons = 0;
   if (is_block_too_large(key, limits))
     reasons |= KDL_REASON(BLOCK_TOO_LARGE);

@@ -16,8 +16,8 @@ typedef struct kdl_device_limits {
 } kdl_device_limits;
 
 /* KDL_REASON bits; 0 = the kernel can be launched. */
-uint64_t kdl_kernel_fit(const kdl_kernel_key *key, const kdl_device_rule *device,
-                        const kdl_device_limits *limits);
+uint64_t kdl_kernel_reasons(const kdl_kernel_key *key, const kdl_device_rule *device,
+                            const kdl_device_limits *limits);
 
 /* "block=1024x2x1 is 2048 work-items; the device has groups of at most 1024" */
 size_t kdl_kernel_reason_words(const kdl_kernel_key *key, const kdl_device_limits *limits,

@@ -36,7 +36,7 @@ static void try_kernel(kdl_string value) {
   char words[128];
   kdl_device_limits limits = {1024, {1024, 1024, 64}, 49152, 8, 1000};
   kdl_device_rule device = {.family = KDL_FAMILY_NVPTX};
-  uint64_t reasons = kdl_kernel_fit(&key, &device, &limits);
+  uint64_t reasons = kdl_kernel_reasons(&key, &device, &limits);
   for (unsigned bit = 0; bit < 64; ++bit) {
     if (reasons >> bit & 1)
       require(kdl_kernel_reason_words(&key, &limits, bit, words, sizeof words) > 0);

@@ -29,7 +29,7 @@
 /* Reasons                                                                                      */
 
 enum kdl_reason_bit {
-#define KDL_REASON_ROW(id, code, distance, words, fix) KDL_REASON_##id,
+#define KDL_REASON_ROW(id, ...) KDL_REASON_##id,
 #include "lib/target/reasons.def"
 #undef KDL_REASON_ROW
   KDL_REASON_COUNT,
@@ -40,15 +40,33 @@ enum kdl_reason_bit {
 /* Reasons of images without device code. */
 #define KDL_REASONS_NO_CODE (KDL_REASON(CONTAINER) | KDL_REASON(SEQUENCE))
 
+/* What a reason is about, for a summary of many. */
+typedef enum kdl_reason_cause {
+  KDL_CAUSE_ARCH, /* another device of the vendor runs it */
+  KDL_CAUSE_VENDOR,
+  KDL_CAUSE_DRIVER,
+  KDL_CAUSE_SETTINGS, /* of the device, as xnack */
+  KDL_CAUSE_LIMITS,
+  KDL_CAUSE_CODE,    /* it runs nowhere as it is */
+  KDL_CAUSE_UNNAMED, /* its architecture is not known */
+  KDL_CAUSE_UNKNOWN_KIND,
+  KDL_CAUSE_HOLLOW,
+  KDL_CAUSE_COUNT,
+} kdl_reason_cause;
+
 typedef struct kdl_reason_row {
   const char *code;  /* "other_major": stable, for programs */
   const char *words; /* without the values of a case, which lib/target/explain/explain.h adds */
   const char *fix;   /* "" where none is general */
   unsigned distance; /* how far from running: 1 is a setting, 100 is another machine */
+  kdl_reason_cause cause;
 } kdl_reason_row;
 
 /* NULL for an unknown bit. */
 const kdl_reason_row *kdl_reason_get(unsigned bit);
+
+/* NULL for an unknown code. */
+const kdl_reason_row *kdl_reason_find(const char *code);
 
 /* Reasons that mean that the image's target is unknown. */
 #define KDL_REASONS_UNKNOWN                                                                        \

@@ -13,81 +13,34 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Reasons for users                                                                            */
 
-typedef enum {
-  OF_ARCH,
-  OF_VENDOR,
-  OF_DRIVER,
-  OF_RUNTIME,
-  OF_HOST,
-  OF_SETTINGS,
-  OF_LIMITS,
-  OF_CODE,
-  OF_HOLLOW,
-  OF_SOURCE,
-  OF_UNKNOWN
-} cause;
+/* Causes that are not of an image: of its library, and of a driver that takes sources. */
+enum { OF_RUNTIME = KDL_CAUSE_COUNT, OF_HOST, OF_SOURCE };
 
-static cause cause_of(const check_gap *gap) {
-  static const struct {
-    const char *code;
-    cause of;
-  } rows[] = {
-      {"wrong_vendor", OF_VENDOR},
-      {"runtime_too_new", OF_RUNTIME},
-      {"other_host", OF_HOST},
-      {"ptx_isa_unknown_to_driver", OF_DRIVER},
-      {"tile_ir_unknown_to_driver", OF_DRIVER},
-      {"driver_too_old", OF_DRIVER},
-      {"spirv_version", OF_DRIVER},
-      {"generic_version_old", OF_DRIVER},
-      {"code_object_version", OF_DRIVER},
-      {"xnack_mismatch", OF_SETTINGS},
-      {"sramecc_mismatch", OF_SETTINGS},
-      {"os_disabled", OF_SETTINGS},
-      {"amx_permission", OF_SETTINGS},
-      {"missing_features", OF_LIMITS},
-      {"block_too_large", OF_LIMITS},
-      {"shared_too_large", OF_LIMITS},
-      {"no_cooperative_launch", OF_LIMITS},
-      {"no_clusters", OF_LIMITS},
-      {"subgroup_size", OF_LIMITS},
-      {"too_little_memory", OF_LIMITS},
-      {"container", OF_CODE},
-      {"sequence", OF_CODE},
-      {"unknown_arch", OF_CODE},
-      {"unknown_kind", OF_UNKNOWN},
-      {"hollow", OF_HOLLOW},
-      {"kind_mismatch", OF_CODE},
-      {"relocatable", OF_CODE},
-      {"malformed_key", OF_CODE},
-      {"unknown_feature", OF_CODE},
-      {"kind_not_loadable", OF_CODE},
-      {"linker_missing", OF_CODE},
-  };
-  if (gap->needs_source)
-    return OF_SOURCE;
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    if (strcmp(gap->code, rows[i].code) == 0)
-      return rows[i].of;
-  }
-  return OF_ARCH;
+static unsigned cause_of(const check_gap *gap) {
+  const kdl_reason_row *row = kdl_reason_find(gap->code);
+  return gap->needs_source                           ? OF_SOURCE
+         : row                                       ? (unsigned)row->cause
+         : strcmp(gap->code, "runtime_too_new") == 0 ? OF_RUNTIME
+         : strcmp(gap->code, "other_host") == 0      ? OF_HOST
+                                                     : KDL_CAUSE_CODE;
 }
 
-static const char *cause_text(cause of) {
+static const char *cause_text(unsigned cause) {
   static const char *const words[] = {
-      [OF_ARCH] = "built for other architectures",
-      [OF_VENDOR] = "for other devices",
-      [OF_DRIVER] = "the driver is too old",
+      [KDL_CAUSE_ARCH] = "built for other architectures",
+      [KDL_CAUSE_VENDOR] = "for other devices",
+      [KDL_CAUSE_DRIVER] = "the driver is too old",
+      [KDL_CAUSE_SETTINGS] = "built for other settings",
+      [KDL_CAUSE_LIMITS] = "needs what the device lacks",
+      [KDL_CAUSE_CODE] = "no driver loads it",
+      [KDL_CAUSE_UNNAMED] = "its architecture is not known",
+      [KDL_CAUSE_UNKNOWN_KIND] = "of a kind that is not known",
+      [KDL_CAUSE_HOLLOW] = "", /* explain_gap */
       [OF_RUNTIME] = "needs a newer CUDA driver",
       [OF_HOST] = "its CPU code is for x86-64",
-      [OF_SETTINGS] = "built for other settings",
-      [OF_LIMITS] = "needs what the device lacks",
-      [OF_CODE] = "no driver loads it",
-      [OF_HOLLOW] = "", /* explain_lack */
       [OF_SOURCE] = "the driver takes OpenCL C alone",
-      [OF_UNKNOWN] = "of a kind that is not known",
   };
-  return words[of];
+  return words[cause];
 }
 
 void check_add_advice(check *c, cli_table *table, const check_gap *gap, const check_gap *near,
@@ -97,26 +50,19 @@ void check_add_advice(check *c, cli_table *table, const check_gap *gap, const ch
     return;
   const char *label = "try", *advice = gap->fix;
   switch (cause_of(gap)) {
-  case OF_ARCH:
+  case KDL_CAUSE_ARCH:
     advice = xarena_format(&c->arena, "a build with code for %.*s; the nearest here is for %s",
                            (int)strcspn(about.arch, ":+"), about.arch,
                            near && near->arch && *near->arch ? near->arch : "another");
     break;
-  case OF_VENDOR:
+  case KDL_CAUSE_VENDOR:
     advice = xarena_format(&c->arena, "a build for %s",
                            kdl_backend_words_of(kdl_text_of(about.backend)).devices);
     break;
   case OF_HOST:
     advice = "a build for aarch64";
     break;
-  case OF_LIMITS:
-  case OF_CODE:
-  case OF_UNKNOWN:
-  case OF_HOLLOW:
-  case OF_SOURCE:
-  case OF_DRIVER:
-  case OF_RUNTIME:
-  case OF_SETTINGS:
+  default:
     label = "fix";
   }
   if (*advice)
@@ -182,7 +128,7 @@ typedef struct {
 static void keep_nearest(const check_verdict *verdict, tally *all) {
   for (size_t i = 0; i < verdict->gap_count; ++i) {
     const check_gap *gap = &verdict->gaps[i];
-    if (cause_of(gap) == OF_ARCH && *gap->arch &&
+    if (cause_of(gap) == KDL_CAUSE_ARCH && *gap->arch &&
         (!all->near || gap->distance < all->near->distance))
       all->near = gap;
   }
@@ -306,11 +252,11 @@ static const char *device_name(check *c, size_t device, const kdl_device_info *a
 }
 
 static const char *explain_gap(check *c, const tally *counted, const check_gap *gap) {
-  cause of = cause_of(gap);
-  if (of == OF_HOLLOW)
+  unsigned cause = cause_of(gap);
+  if (cause == KDL_CAUSE_HOLLOW)
     return xarena_format(&c->arena, "the code of %zu kernel%s does nothing", counted->hollow,
                          counted->hollow == 1 ? "" : "s");
-  return cause_text(of);
+  return cause_text(cause);
 }
 
 static const char *explain_answer(check *c, const tally *counted, check_answer answer) {
@@ -379,7 +325,7 @@ static void add_summary_row(check *c, cli_table *table, const groups *all, const
     cli_table_add_line(table, "instead", kdl_text_of(instead));
   else if (counted->conflict)
     return;
-  else if (counted->gap && counted->native && cause_of(counted->gap) == OF_ARCH)
+  else if (counted->gap && counted->native && cause_of(counted->gap) == KDL_CAUSE_ARCH)
     add_lack(c, table, counted, &about);
   else if (counted->gap)
     check_add_advice(c, table, counted->gap, counted->near, device);

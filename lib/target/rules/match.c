@@ -2,8 +2,11 @@
 /* Derives the reasons from the comparisons that failed. */
 #include "lib/target/requirements.h"
 
+#include <string.h>
+
 static const kdl_reason_row reason_rows[] = {
-#define KDL_REASON_ROW(id, code, distance, words, fix) {code, words, fix, distance},
+#define KDL_REASON_ROW(id, code, distance, cause, words, fix)                                      \
+  {code, words, fix, distance, KDL_CAUSE_##cause},
 #include "lib/target/reasons.def"
 #undef KDL_REASON_ROW
 };
@@ -12,6 +15,14 @@ _Static_assert(KDL_REASON_COUNT <= 64, "reasons are bits of a 64-bit word");
 
 const kdl_reason_row *kdl_reason_get(unsigned bit) {
   return bit < KDL_REASON_COUNT ? &reason_rows[bit] : NULL;
+}
+
+const kdl_reason_row *kdl_reason_find(const char *code) {
+  for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
+    if (strcmp(code, reason_rows[bit].code) == 0)
+      return &reason_rows[bit];
+  }
+  return NULL;
 }
 
 /* `min_sm` of an image for a later architecture repeats what its architecture says. */

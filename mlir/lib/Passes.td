@@ -53,6 +53,7 @@ def KdlAttachTargets : Pass<"kdl-attach-targets"> {
     | `sm_90`, `sm_90a`, `sm_90:ptx84` | an NVIDIA architecture, with the least PTX version that supports it, or the given one |
     | `gfx942`, `gfx90a:xnack+` | an AMD processor or target ID |
     | `spirv` | SPIR-V for drivers that accept it, mainly Intel's |
+    | `portable` | bitcode that `kdl-ld` makes an image of for the device, when it is loaded |
     | `host`, `host:x86-64-v4` | a CPU |
 
     Existing targets of a module stay, and are not added twice.

@@ -50,9 +50,10 @@ static void file_queue_push(queue *q, queued file) {
   pthread_mutex_unlock(&q->lock);
 }
 
+/* The last file waits for the end of the walk, which tells how much it is of the whole. */
 static bool file_queue_pop(queue *q, queued *out_file) {
   pthread_mutex_lock(&q->lock);
-  while (!q->count && !q->is_over)
+  while (q->count < 2 && !q->is_over)
     pthread_cond_wait(&q->has_files, &q->lock);
   bool found = q->count != 0;
   if (found) {

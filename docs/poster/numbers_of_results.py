@@ -15,6 +15,7 @@ MLIR = "mlir-launch-2026-11-18.txt"
 OVERHEAD = "overhead-h200-2026-11-17.json"
 LATENCY = "latency-2026-11-17.json"
 LINES = "lines-2026-11-17.txt"
+WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
 PEERS = {"kdl": "libkdl", "driver": "the driver", "liboffload": "liboffload", "cudart": "the CUDA runtime"}
 
 
@@ -114,6 +115,7 @@ class Numbers:
         "matmul-least": lambda n: n.text(MATMUL, r"^oneDNN: geometric mean [\d.]+, least ([\d.]+)"),
         "mlir-select": lambda n: n.text(MLIR, r"with a stream: +runtime_select (\d+)"),
         "mlir-object": lambda n: n.text(MLIR, r"with a stream: .*select_object (\d+)"),
+        "mlir-patches": lambda n: (WORDS[len(list((n.root / "upstream/mlir").glob("*.patch")))], "upstream/mlir"),
         "verdicts": lambda n: (re.search(r"([\d,]+) verdicts", (n.root / "docs/compared-libraries.md").read_text(encoding="utf-8")).group(1),
                                "docs/compared-libraries.md"),
         "compared-images": lambda n: (re.search(r"([\d,]+) images", (n.root / "docs/compared-libraries.md").read_text(encoding="utf-8")).group(1),

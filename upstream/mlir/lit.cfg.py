@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lit's configuration for MLIR's tests: tools that the series built first, then Debian's.
 import os
+import subprocess
 import lit.formats
 
 build = lit_config.params["build"]
@@ -17,4 +18,5 @@ config.substitutions += [
     ("%python", "/usr/bin/python3"),
     ("%mlir_offload_runtime", f"{build}/lib/libmlir_offload_runtime.so"),
 ]
+config.host_triple = subprocess.check_output([f"{llvm}/bin/clang", "-print-target-triple"], text=True).strip()
 config.enable_offload_runner = os.path.exists(f"{build}/lib/libmlir_offload_runtime.so")

@@ -4,7 +4,7 @@
 
     kernels.py list                          names, one a line
     kernels.py flags NAME                    Clang's options for it
-    kernels.py program NAME BITCODE [--large]
+    kernels.py program NAME BITCODE [--large] [--vector-bytes=32]
                                              a program with the bitcode as an executable object: @run multiplies packed operands, and @wrong
                                              counts the values of a product that differ from those of one without the microkernel
     kernels.py matmul NAME BITCODE           a linalg.matmul of 480 by 512 by 512, with the bitcode where IREE's own selection looks for it
@@ -14,10 +14,12 @@ import argparse
 
 X86 = ("x86_64-unknown-unknown-eabi-elf", "embedded-elf-x86_64", "x86-64",
        "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128")
+ARM = ("aarch64-unknown-unknown-eabi-elf", "embedded-elf-arm_64", "generic",
+       "e-m:e-p270:32:32-p271:32:32-p272:64:64-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32")
 BASE = "+cmov,+crc32,+cx8,+fxsr,+mmx,+popcnt,+sse4.2,+x87,+xsave"
 AVX512 = BASE + ",+avx,+avx2,+avx512f,+f16c,+fma"
 
-# name: target, features of the executable, Clang's options, types of LHS and ACC, M0, N0, K0, values of K side by side in the RHS,
+# name: target, features of the executable, Clang's options, types of LHS and ACC, M0, N0 (0: the floats of a vector), K0, values of K side by side in the RHS,
 # intrinsics_m, intrinsics_n, the instruction
 KERNELS = {
     "iree_uk_mma_x86_avx2_fma_1x8x1_f32_f32":
@@ -26,6 +28,10 @@ KERNELS = {
         (X86, AVX512 + ",+amx-tile,+amx-bf16", "-mavx512f -mamx-tile -mamx-bf16", "bf16", "f32", 16, 16, 32, 2, 2, 2, "tdpbf16ps"),
     "iree_uk_mma_x86_amxint8_16x16x64_i32_i8":
         (X86, AVX512 + ",+amx-tile,+amx-int8", "-mavx512f -mamx-tile -mamx-int8", "i8", "i32", 16, 16, 64, 4, 2, 2, "tdpbssd"),
+    "iree_uk_mma_arm_neon_fmla_1x4x1_f32_f32":
+        (ARM, "+v8a,+neon,+fp-armv8", "-march=armv8-a", "f32", "f32", 1, 4, 1, 1, 6, 4, "fmla"),
+    "iree_uk_mma_arm_sve_fmla_1x4vlx1_f32_f32":
+        (ARM, "+v8a,+v8.1a,+v8.2a,+crc,+lse,+ras,+rdm,+neon,+fp-armv8,+fullfp16,+sve", "-march=armv8.2-a+sve", "f32", "f32", 1, 0, 1, 1, 8, 2, "fmla"),
 }
 
 
@@ -85,9 +91,10 @@ def matmul(name, bitcode):
 
 
 class Program:
-    def __init__(self, name, bitcode, large):
+    def __init__(self, name, bitcode, large, vector_bytes):
         self.name, self.kernel, self.bitcode = name, KERNELS[name], bitcode
         (_, _, _, self.type, self.acc, self.m0, self.n0, self.k0, self.pack, self.im, self.n_intrinsics, self.instruction) = self.kernel
+        self.n0 = self.n0 or vector_bytes // 4
         self.mt, self.nt, self.ko = 2, 3, 5
         if large: # about 512 in each dimension
             self.mt, self.nt = max(1, 512 // (self.im * self.m0)), max(1, 512 // (self.n_intrinsics * self.n0))
@@ -241,6 +248,7 @@ def main():
     parser.add_argument("bitcode", nargs="?")
     parser.add_argument("folder", nargs="?")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--vector-bytes", type=int, default=32)
     options = parser.parse_args()
     if options.verb == "list":
         print("\n".join(KERNELS))
@@ -252,7 +260,7 @@ def main():
     if options.verb == "matmul":
         print(matmul(options.name, bitcode))
         return
-    program = Program(options.name, bitcode, options.large)
+    program = Program(options.name, bitcode, options.large, options.vector_bytes)
     text = program.executable() + program.run() + program.check() + "}\n"
     if options.verb == "program":
         print(text, end="")

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # run.sh WORK [OUTPUT]: takes the microkernels out of the patches, builds their bitcode, and
 #   1. calls each microkernel for x86-64 for 72 shapes and compares with NumPy, AMX's instructions being functions (tests/ukernels/amx_emulated.h),
-#   2. runs programs that kernels.py writes, which call them as executable objects, with the wheel's iree-compile: on this machine, and where there is AMX for that,
+#   2. runs programs that kernels.py writes, which call them as executable objects, with the wheel's iree-compile: on this machine, on qemu-aarch64 for Arm, and where
+#      there is AMX for that,
 #   3. runs IREE's own tests that the patches change with the wheel's iree-opt, which has no patch: they must fail,
-#   4. measures.
+#   4. measures, on x86-64 alone.
 # Into OUTPUT go programs for AMX, to be measured by OUTPUT/amx.sh on a machine that has it. Gets the wheels iree-base-compiler and
-# iree-base-runtime into WORK/iree. Needs Clang and FileCheck.
+# iree-base-runtime, and the latter for Arm, into WORK/iree. Needs Clang, FileCheck, qemu-user and libc6-arm64-cross.
 set -euo pipefail
 work=$(realpath -m "$1")/iree output=${2:+$(realpath -m "$2")}
 folder=$(cd "$(dirname "$0")" && pwd)
@@ -17,13 +18,18 @@ if [ ! -x "$work/bin/lit" ]; then
   python3 -m venv "$work"
   "$work/bin/pip" install --quiet --pre iree-base-compiler iree-base-runtime numpy lit || skip "no wheels of IREE"
 fi
+if [ ! -x "$work/arm/iree/_runtime_libs/iree-run-module" ]; then
+  "$work/bin/pip" download --quiet --no-deps --pre --only-binary=:all: --platform manylinux_2_28_aarch64 --python-version 3.11 -d "$work/arm" iree-base-runtime ||
+    skip "no wheel of IREE for Arm"
+  (cd "$work/arm" && python3 -m zipfile -e ./*.whl . && chmod +x iree/_runtime_libs/iree-*)
+fi
 "$work/bin/iree-compile" --version | sed -n 2,3p
 "$clang" --version | head -1
 
 # New files of the patches. Their other hunks are for IREE's own files.
 rm -rf "$src" && mkdir -p "$tests/test"
 for patch in "$folder"/0*.patch; do
-  (cd "$src" && git apply --include='*/ukernel/iree_uk*' "$patch")
+  (cd "$src" && GIT_CEILING_DIRECTORIES=$work git apply --include='*/ukernel/iree_uk*' "$patch")
 done
 printf '#include <stdint.h>\n#define IREE_UK_ALWAYS_INLINE __attribute__((always_inline))\n' >"$tests/common.h"
 
@@ -35,6 +41,7 @@ for name in $("$folder/kernels.py" list); do
   "$folder/kernels.py" test "$name" "$work/out/$name.bc" "$tests/test"
   case $name in
     *_amx*) flags=(-march=x86-64-v4 -include "$folder/../../tests/ukernels/amx_emulated.h") ;;
+    *_arm_*) continue ;;
     *) flags=("${flags[@]:2}") ;; # not -target: the host has a C library
   esac
   "$clang" "${flags[@]}" -O2 -fsanitize=undefined -fsanitize-trap=undefined -Wno-pass-failed -shared -fPIC "$tests/$name.c" -o "$work/out/$name.so"
@@ -51,6 +58,8 @@ run_lit() {
 }
 native=$work/bin/iree-run-module
 run_lit "$native" "$tests"/test/*_avx2_*.mlir
+# Vectors of 256 bits, as kernels.py has them for SVE.
+run_lit "qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max,sve-max-vq=2 $work/arm/iree/_runtime_libs/iree-run-module" "$tests"/test/*_arm_*.mlir
 if grep -qw amx_tile /proc/cpuinfo; then
   run_lit "env LD_PRELOAD=$work/out/permit.so $native" "$tests"/test/*_amx*.mlir
 else
@@ -58,7 +67,7 @@ else
   say "no AMX here: its end-to-end tests did not run"
 fi
 
-# What the patches add to IREE's tests, with the unpatched wheel: it does not know the intrinsics of AMX, and selects no microkernel for AVX2.
+# What the patches add to IREE's tests, with the unpatched wheel: it does not know the intrinsics of AMX and NEON, and selects no microkernel for AVX2 and SVE.
 for patch in "$folder"/0*.patch; do
   for file in select_ukernel lower_inner_tiled_to_bitcode_ukernel_amx materialize_encoding_x86_64; do
     sed -n "/^+++ .*$file.mlir/,/^diff/p" "$patch" | sed -n 's/^+\([^+].*\)\?$/\1/p' >"$work/out/added.mlir"

@@ -370,10 +370,12 @@ kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
 /* A kernel or module that does not run, and why. */
 typedef struct kdl_shortfall {
   kdl_string kernel; /* `data` NULL: a module without readable kernels */
-  size_t image;      /* of the images that hold it, the nearest to running */
+  size_t image;      /* of the images that hold it, the nearest to running; one that is for others,
+                        as of kernels_other, where all are */
   uint64_t reasons;  /* why that image does not run: KDL_REASON bits, never 0 */
   uint64_t distance; /* of that image: the least is the nearest, also among libraries */
   bool is_idle;      /* it is one of kernels_idle, and runs */
+  bool is_other;     /* it is one of kernels_other */
 } kdl_shortfall;
 
 /* Calls `visit` for what does not run through one route of a device: each kernel, and each module

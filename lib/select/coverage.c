@@ -288,6 +288,10 @@ enum {
 #define REASONS_FOR_OTHERS                                                                         \
   (KDL_REASON(WRONG_VENDOR) | KDL_REASON(ARCH_SPECIFIC_EXACT) | KDL_REASON(FAMILY_MISMATCH))
 
+static bool is_for_others(uint64_t reasons) {
+  return (reasons & REASONS_FOR_OTHERS) != 0;
+}
+
 /* Reasons against a kernel of an image that runs. */
 static uint64_t kernel_reasons(const kernel_entry *entry, const kdl_select_device *device) {
   kdl_kernel_key key;
@@ -368,7 +372,7 @@ static void tally_image(const kdl_inventory *inventory, size_t index,
   const inventory_image *image = &inventory->images[index];
   uint64_t reasons = image_reasons(inventory, index, device);
   uint16_t mark = reasons ? mark_present : mark_present | mark_runs;
-  uint16_t near = (uint16_t)((reasons & REASONS_FOR_OTHERS ? 0 : mark_near) |
+  uint16_t near = (uint16_t)((is_for_others(reasons) ? 0 : mark_near) |
                              (reasons & KDL_REASON(WRONG_VENDOR) ? 0 : mark_ours));
   if (!reasons && is_machine_code(kdl_catalog_rule(inventory->catalog, index)))
     mark |= mark_native;
@@ -460,7 +464,8 @@ static void keep_nearest(nearest *to, const kdl_inventory *inventory, size_t ind
                          uint64_t reasons, const kdl_select_device *device) {
   const kdl_image_rule *rule = kdl_catalog_rule(inventory->catalog, index);
   uint64_t distance = kdl_match_distance(rule, &device->rule, reasons);
-  if (!to->reasons || distance < to->distance)
+  bool is_other = is_for_others(reasons), was_other = is_for_others(to->reasons);
+  if (!to->reasons || (is_other == was_other ? distance < to->distance : was_other))
     *to = (nearest){distance, reasons, index};
 }
 
@@ -487,14 +492,18 @@ static void visit_shortfalls(const kdl_inventory *inventory, const tally *counts
                              const nearest *modules, kdl_visit_shortfall *visit, void *user) {
   for (size_t i = 0; i < inventory->name_count; ++i) {
     bool idle = counts->kernels[i] & mark_idle && counts->kernels[i] & mark_native;
-    kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons,
-                           kernels[i].distance, idle};
+    kdl_shortfall found = {.kernel = inventory->names[i],
+                           .image = kernels[i].image,
+                           .reasons = kernels[i].reasons,
+                           .distance = kernels[i].distance,
+                           .is_idle = idle,
+                           .is_other = !(counts->kernels[i] & (mark_near | mark_runs))};
     if ((idle || is_missing(counts->kernels[i])) && visit(user, &found) != 0)
       return;
   }
   for (size_t i = 0; i < inventory->module_count; ++i) {
     kdl_shortfall found = {
-        {NULL, 0}, modules[i].image, modules[i].reasons, modules[i].distance, false};
+        .image = modules[i].image, .reasons = modules[i].reasons, .distance = modules[i].distance};
     if (module_is_missing(counts, coverage, i) && visit(user, &found) != 0)
       return;
   }

@@ -51,6 +51,7 @@ typedef struct check_gap {
   uint64_t distance; /* of the nearest of these images */
   const char *code, *words, *fix;
   bool needs_source; /* the driver takes OpenCL C, and no SPIR-V */
+  bool is_other;     /* of kernels that are for others */
   size_t kernels;
   size_t modules; /* modules whose kernels cannot be listed */
   kdl_string *names;
@@ -320,7 +321,8 @@ void check_find_packages(check *c);
 
 /* Whether a library runs on a device. The last two do not count. */
 typedef enum check_answer {
-  CHECK_YES,    /* check_is_well_served; with --only all listed kernels run */
+  CHECK_YES,    /* check_runs_what_is_expected, and half of what the vendor's best-served device
+                   runs; with --only all listed kernels run */
   CHECK_PARTLY, /* less */
   CHECK_NO,     /* nothing */
   CHECK_OTHER,  /* it is for other vendors' devices, and another library is for this one's; or it
@@ -350,10 +352,9 @@ typedef struct check_counts {
 
 check_counts check_count(const check_verdict *verdict);
 
-/* Whether the device runs at least 0.8 of what is for it, or of what the vendor's best-served
- * device runs; of a library with kernels for each generation, 0.8 of what the middle device and
- * half of what the best-served one runs. */
-bool check_is_well_served(const check_verdict *verdict);
+/* Whether the device runs 0.8 of what is for it, or of what the vendor's best-served device runs;
+ * of a library with kernels for each generation, of what the middle device runs. */
+bool check_runs_what_is_expected(const check_verdict *verdict);
 
 const char *check_outcome_name(check_outcome outcome);
 

@@ -19,15 +19,18 @@ static bool has_kernels_by_generation(const check_verdict *verdict) {
   return verdict->best * 10 < kernels * 6;
 }
 
-bool check_is_well_served(const check_verdict *verdict) {
+bool check_runs_what_is_expected(const check_verdict *verdict) {
   check_counts counts = check_count(verdict);
   size_t own = counts.run + counts.missing, hollow = verdict->coverage.kernels_hollow;
-  size_t expected = verdict->best < own ? verdict->best : own;
-  if (counts.run * 10 >= expected * 8)
-    return true;
-  expected = verdict->middle < own ? verdict->middle : own;
-  return has_kernels_by_generation(verdict) && counts.run * 10 >= expected * 8 &&
-         counts.run * 2 >= verdict->best && hollow * 10 <= (counts.run + hollow) * 2;
+  bool by_generation =
+      has_kernels_by_generation(verdict) && hollow * 10 <= (counts.run + hollow) * 2;
+  size_t measure = by_generation ? verdict->middle : verdict->best;
+  size_t expected = measure < own ? measure : own;
+  return counts.run * 10 >= expected * 8;
+}
+
+static bool is_well_served(const check_verdict *verdict) {
+  return check_runs_what_is_expected(verdict) && check_count(verdict).run * 2 >= verdict->best;
 }
 
 check_answer check_answer_of(const check *c, const check_library *library, size_t device) {
@@ -43,7 +46,7 @@ check_answer check_answer_of(const check *c, const check_library *library, size_
   case CHECK_JIT:
     return CHECK_YES;
   case CHECK_PARTIAL: /* all listed kernels of --only must run */
-    return !c->only && check_is_well_served(verdict) ? CHECK_YES : CHECK_PARTLY;
+    return !c->only && is_well_served(verdict) ? CHECK_YES : CHECK_PARTLY;
   case CHECK_NONE:
     return verdict->is_covered_by_sibling ? CHECK_OTHER : CHECK_NO;
   case CHECK_OTHER_VENDOR:

@@ -109,8 +109,9 @@ typedef struct {
   const char *condition; /* of libraries that answer for their alternatives, or NULL */
   const char *conflict;
   size_t hollow;         /* kernels */
-  const check_gap *gap;  /* the largest of those that keep a library from being answered with yes */
-  const check_gap *lack; /* the largest of the others */
+  const check_gap *gap;  /* the largest of those that keep a library from being answered with yes;
+                            one for others, where nothing else is missing */
+  const check_gap *lack; /* the same of libraries that are answered with yes */
   const check_gap *near; /* the nearest code for other architectures, also of libraries for which
                             an alternative answers */
 } tally;
@@ -125,11 +126,27 @@ typedef struct {
   size_t count;
 } groups;
 
+/* What is missing comes before code for others, and that before code for other vendors. */
+static int compare_concern(const check_gap *a, const check_gap *b) {
+  int ranks[] = {a->is_other + (cause_of(a) == KDL_CAUSE_VENDOR),
+                 b->is_other + (cause_of(b) == KDL_CAUSE_VENDOR)};
+  return ranks[0] - ranks[1];
+}
+
+static bool is_nearer(const check_gap *gap, const check_gap *than) {
+  int order = compare_concern(gap, than);
+  return order ? order < 0 : gap->distance < than->distance;
+}
+
+static bool is_larger(const check_gap *gap, const check_gap *than) {
+  int order = compare_concern(gap, than);
+  return order ? order < 0 : gap->kernels + gap->modules > than->kernels + than->modules;
+}
+
 static void keep_nearest(const check_verdict *verdict, tally *all) {
   for (size_t i = 0; i < verdict->gap_count; ++i) {
     const check_gap *gap = &verdict->gaps[i];
-    if (cause_of(gap) == KDL_CAUSE_ARCH && *gap->arch &&
-        (!all->near || gap->distance < all->near->distance))
+    if (cause_of(gap) == KDL_CAUSE_ARCH && *gap->arch && (!all->near || is_nearer(gap, all->near)))
       all->near = gap;
   }
 }
@@ -160,7 +177,7 @@ static void count_library(const check *c, const check_library *library, size_t d
   const check_gap **largest = answer == CHECK_YES ? &all->lack : &all->gap;
   for (size_t i = 0; i < verdict->gap_count; ++i) {
     const check_gap *gap = &verdict->gaps[i];
-    if (!*largest || gap->kernels + gap->modules > (*largest)->kernels + (*largest)->modules)
+    if (!*largest || is_larger(gap, *largest))
       *largest = gap;
   }
 }
@@ -285,19 +302,28 @@ static const char *explain_answer(check *c, const tally *counted, check_answer a
   return "has no kernels";
 }
 
-/* Of a package that has code for the device: where most kernels do, a build with code for it is no
- * advice. */
+/* Of a package that has code for the device: where most kernels do, or the others are code of other
+ * architectures, a build with code for it is no advice. */
 static void add_lack(check *c, cli_table *table, const tally *counted,
                      const kdl_device_info *about) {
-  bool has_most = counted->native > counted->counts.missing;
-  const char *text = xarena_format(
-      &c->arena,
-      has_most ? "some kernels have no code for %.*s, many of them none nearer than for %s"
-               : "a build with code for %.*s in all kernels; the nearest of those without it is "
-                 "for %s",
-      (int)strcspn(about->arch, ":+"), about->arch,
-      has_most || !counted->near ? counted->gap->arch : counted->near->arch);
-  cli_table_add_line(table, has_most ? "note" : "try", kdl_text_of(text));
+  const check_gap *gap = counted->gap;
+  const char *text, *label = "note";
+  int length = (int)strcspn(about->arch, ":+");
+  if (gap->is_other) {
+    text = xarena_format(&c->arena, "no other kernel is for %.*s, many are for %s alone", length,
+                         about->arch, gap->arch);
+  } else if (counted->native > counted->counts.missing) {
+    text = xarena_format(&c->arena,
+                         "some kernels have no code for %.*s, many of them none nearer than for %s",
+                         length, about->arch, gap->arch);
+  } else {
+    label = "try";
+    text = xarena_format(
+        &c->arena,
+        "a build with code for %.*s in all kernels; the nearest of those without it is for %s",
+        length, about->arch, counted->near ? counted->near->arch : gap->arch);
+  }
+  cli_table_add_line(table, label, kdl_text_of(text));
 }
 
 static void add_summary_row(check *c, cli_table *table, const groups *all, const group *of,
@@ -325,7 +351,8 @@ static void add_summary_row(check *c, cli_table *table, const groups *all, const
     cli_table_add_line(table, "instead", kdl_text_of(instead));
   else if (counted->conflict)
     return;
-  else if (counted->gap && counted->native && cause_of(counted->gap) == KDL_CAUSE_ARCH)
+  else if (counted->gap && cause_of(counted->gap) == KDL_CAUSE_ARCH &&
+           (counted->native || (counted->gap->is_other && counted->counts.run)))
     add_lack(c, table, counted, &about);
   else if (counted->gap)
     check_add_advice(c, table, counted->gap, counted->near, device);

@@ -64,7 +64,7 @@ static void kernels_for_others_are_counted(void **state) {
   free_library(&built);
 }
 
-/* "a: image 0, b: image 1 (reasons)" */
+/* "a:0 b:1* c:2!": the nearest image, '*' where all are for others, '!' for another vendor */
 typedef struct {
   char text[256];
   size_t used;
@@ -77,7 +77,9 @@ static int note_shortfall(void *user, const kdl_shortfall *found) {
   to->used += (size_t)snprintf(to->text + to->used, sizeof to->text - to->used, "%s%.*s:%zu%s",
                                to->used ? " " : "", (int)found->kernel.length,
                                found->kernel.data ? found->kernel.data : "", found->image,
-                               found->reasons & KDL_REASON(WRONG_VENDOR) ? "!" : "");
+                               found->reasons & KDL_REASON(WRONG_VENDOR) ? "!"
+                               : found->is_other                         ? "*"
+                                                                         : "");
   return 0;
 }
 
@@ -112,6 +114,21 @@ static void shortfalls_name_the_nearest_image(void **state) {
   assert_int_equal(found.kernels_run, 3);
   assert_false(found.is_foreign);
   assert_true(cover(built.lib, "pvc").is_foreign);
+  free_library(&built);
+}
+
+/* Code of one other architecture is the nearest only where there is no other code. */
+static void shortfalls_for_others_are_told_apart(void **state) {
+  (void)state;
+  static const image_row rows[] = {
+      {3, NV_TRIPLE, "sm_90a", "kdl.kernel.a=rev=1|kdl.kernel.b=rev=1"},
+      {3, NV_TRIPLE, "sm_75", "kdl.kernel.a=rev=1"},
+      {1, AMD_TRIPLE, "gfx942", "kdl.kernel.b=rev=1|kdl.kernel.c=rev=1"},
+  };
+  built_library built = build_library(rows, 3);
+  assert_shortfalls(built.lib, "b200", "a:1 b:0* c:2!");
+  assert_shortfalls(built.lib, "v100", "a:1 b:0* c:2!");
+  assert_shortfalls(built.lib, "h200", "c:2!");
   free_library(&built);
 }
 
@@ -422,6 +439,7 @@ int main(void) {
       cmocka_unit_test(kernels_for_others_are_counted),
       cmocka_unit_test(hollow_kernels_do_not_run),
       cmocka_unit_test(shortfalls_name_the_nearest_image),
+      cmocka_unit_test(shortfalls_for_others_are_told_apart),
       cmocka_unit_test(shortfalls_of_modules_without_readable_kernels),
       cmocka_unit_test(a_kernel_that_does_not_fit_does_not_run),
       cmocka_unit_test(unreadable_modules_must_run_themselves),

@@ -28,7 +28,9 @@ for file in "$source"/tests/tools/link/*.test; do tests+="|tools\\.$(basename "$
 tests=${only:-"^($tests)\$"}
 
 # Runs where the compilers are, with the source and a folder for the build. The counts go to BUILD/counts.
-cat >"${TMPDIR:-/tmp}/llvm-version.$$" <<'RUN'
+run=$(mktemp)
+trap 'rm -f "$run" "$work/root/${run##*/}"' EXIT
+cat >"$run" <<'RUN'
 set -e
 version=$1 source=$2 build=$3 tests=$4 opencl=$5 cuda=$6
 launcher=$(command -v ccache || true)
@@ -45,8 +47,6 @@ number() { grep -c "$1" "$build/tests.log" || true; }
 printf '%s|%s|%s|%s|%s\n' "$("/usr/lib/llvm-$version/bin/llvm-config" --version)" "$(grep -c 'warning:' "$build/build.log" || true)" "$(number '   Passed ')" \
   "$(number '\*\*\*Skipped')" "$(number '\*\*\*\(Failed\|Timeout\|Exception\|Not Run\)')" >"$build/counts"
 RUN
-run=${TMPDIR:-/tmp}/llvm-version.$$
-trap 'rm -f "$run" "$work/root/llvm-version.$$"' EXIT
 
 opencl=${KDL_INTEL_OPENCL:-$source/build/opencl-runtime} cuda=${KDL_CUDA_TOOLS:-$source/build/cuda-tools}
 # copy_drivers: what the tests use of them, in the root under other names.
@@ -68,8 +68,8 @@ for version in "${versions[@]}"; do
     JOBS=${JOBS:-2} bash "$run" "$version" "$source" "$build" "$tests" "$opencl" "$cuda" || fail "LLVM $version: see $build/*.log"
   else
     build=$work/root/build/kdl/$version
-    cp "$run" "$work/root/llvm-version.$$"
-    bind=$source in_root bash "/llvm-version.$$" "$version" /source "/build/kdl/$version" "$tests" /opencl-runtime /cuda-tools || fail "LLVM $version: see $build/*.log"
+    cp "$run" "$work/root/"
+    bind=$source in_root bash "/${run##*/}" "$version" /source "/build/kdl/$version" "$tests" /opencl-runtime /cuda-tools || fail "LLVM $version: see $build/*.log"
   fi
   IFS='|' read -r found warnings passed skipped failed <"$build/counts"
   [ "$failed" = 0 ] && [ "$passed" -gt 0 ] || status=1

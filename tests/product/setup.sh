@@ -152,6 +152,27 @@ run_setup build test || fail "$case: exit code $?"
 printed 'libomp-22-dev cannot be installed next to what this machine has'
 called '^sudo .*apt-get install .*--no-remove .* patch zsh$'
 
+case="what docs/mlir.md needs, without daemons"
+reset
+stand_in dpkg-query 'exit 1'
+make -s -n -C "$source" setup-mlir >"$work/output"
+printed '^scripts/setup.sh build mlir$'
+run_setup build mlir || fail "$case: exit code $?"
+called '^sudo .*apt-get install .* llvm-22 libmlir-22-dev mlir-22-tools$'
+not_called '^sudo .*apt-get install .*\(slurm\|munge\|chromium\|rocm\|pocl\|libcmocka\)'
+
+case="clusters are asked for by name"
+reset
+stand_in dpkg-query 'exit 1'
+make -s -n -C "$source" setup setup-clusters >"$work/output"
+printed '^scripts/setup.sh build test$'
+printed '^scripts/setup.sh build test cluster$'
+run_setup build test || fail "$case: exit code $?"
+called '^sudo .*apt-get install .* mlir-22-tools'
+not_called '^sudo .*apt-get install .*\(slurm\|munge\|chromium\)'
+run_setup cluster || fail "$case: exit code $?"
+called '^sudo .*apt-get install .* chromium slurmctld slurmd slurm-client$'
+
 # Elsewhere: names and a command, nothing installed, and no refusal where there is a compiler.
 stand_ins() {
   for name in cmake ninja cc; do stand_in "$name" ''; done

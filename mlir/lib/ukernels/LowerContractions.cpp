@@ -139,8 +139,8 @@ SmallVector<Value> MatmulCalls::matrix(unsigned operand, const UnpackedMatrix &d
           number(builder.getI64Type(), byRow), number(builder.getI64Type(), byColumn)};
 }
 
-/// The library takes at most 2147483647 of each dimension: creates a loop for the following code if
-/// there may be more. It has at least `least` iterations.
+/// The library takes at most KDL_MATMUL_MAX_SIZE of each dimension: creates a loop for the
+/// following code if there may be more. It has at least `least` iterations.
 MatmulCalls::Range MatmulCalls::range(int64_t size, unsigned operand, std::optional<unsigned> dim,
                                       int64_t least) {
   constexpr int64_t most = int64_t(1) << 30;

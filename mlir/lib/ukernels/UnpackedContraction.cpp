@@ -57,11 +57,11 @@ FailureOr<UnpackedContraction> kdl::matchUnpackedContraction(linalg::LinalgOp op
       made.batch.push_back(*place(operand, loop));
     return made;
   };
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  constexpr int64_t most = KDL_MATMUL_MAX_SIZE;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   auto size = [&](std::optional<unsigned> loop) { return loop ? ranges[*loop] : 1; };
   if (size(m) > most || size(n) > most || size(k) > most)
-    return refuse("found more than 2147483647 rows, columns or steps of K");
+    return refuse("found more than " + Twine(most) + " rows, columns or steps of K");
   SmallVector<int64_t> batch =
       llvm::map_to_vector(dims->batch, [&](unsigned loop) { return ranges[loop]; });
   const Name *name =

@@ -254,16 +254,18 @@ func.func @dynamic_batch(%a: memref<?x8x40xf32>, %b: memref<?x40x64xf32>, %c: me
 // CHECK: linalg.mmt4d
 // REMARKS: remark: stays linalg.contract: found a batch of products of vectors
 // REMARKS: remark: stays linalg.contract: found more than one dimension of rows, columns or K
-// REMARKS: remark: stays linalg.matmul: found more than 2147483647 rows, columns or steps of K
+// REMARKS: remark: stays linalg.matmul: found more than 2146435072 rows, columns or steps of K
 // REMARKS: remark: stays linalg.matmul: found sizes that are 0, expected others
 // REMARKS: remark: stays linalg.matmul: found other elements than bf16, f16 or f32 to f32, or signed i8 to i32
 // REMARKS: remark: stays linalg.generic: found other elements than
 // REMARKS-NOT: remark
+// CHECK-LABEL: func.func @largest(
+// CHECK: call @kdl_matmul_f32_f32_{{.*}}part(
 #lhs = affine_map<(m, n, k) -> (m, k)>
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
 func.func @stays(%a2: memref<2x8xf32>, %c1: memref<2xf32>, %a3: memref<2x4x8xf32>, %b2: memref<8x16xf32>, %c3: memref<2x4x16xf32>,
-                 %ad: memref<?x8xf32>, %bd: memref<8x2147483648xf32>, %cd: memref<?x2147483648xf32>,
+                 %ad: memref<?x8xf32>, %bd: memref<8x2146435073xf32>, %cd: memref<?x2146435073xf32>,
                  %a0: memref<4x0xf32>, %b0: memref<0x16xf32>, %c0: memref<4x16xf32>,
                  %a64: memref<4x8xf64>, %b64: memref<8x16xf64>, %c64: memref<4x16xf64>,
                  %au: memref<4x8xi8>, %bu: memref<8x16xi8>, %cu: memref<4x16xi32>,
@@ -273,7 +275,7 @@ func.func @stays(%a2: memref<2x8xf32>, %c1: memref<2xf32>, %a3: memref<2x4x8xf32
       ins(%a2, %a2 : memref<2x8xf32>, memref<2x8xf32>) outs(%c1 : memref<2xf32>)
   linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>]
       ins(%a3, %b2 : memref<2x4x8xf32>, memref<8x16xf32>) outs(%c3 : memref<2x4x16xf32>)
-  linalg.matmul ins(%ad, %bd : memref<?x8xf32>, memref<8x2147483648xf32>) outs(%cd : memref<?x2147483648xf32>)
+  linalg.matmul ins(%ad, %bd : memref<?x8xf32>, memref<8x2146435073xf32>) outs(%cd : memref<?x2146435073xf32>)
   linalg.matmul ins(%a0, %b0 : memref<4x0xf32>, memref<0x16xf32>) outs(%c0 : memref<4x16xf32>)
   linalg.matmul ins(%a64, %b64 : memref<4x8xf64>, memref<8x16xf64>) outs(%c64 : memref<4x16xf64>)
   linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
@@ -288,6 +290,10 @@ func.func @stays(%a2: memref<2x8xf32>, %c1: memref<2xf32>, %a3: memref<2x4x8xf32
   %t = linalg.matmul ins(%at, %bt : tensor<4x8xf32>, tensor<8x16xf32>) outs(%ct : tensor<4x16xf32>) -> tensor<4x16xf32>
   linalg.mmt4d ins(%am, %bm : memref<1x8x4x1xf32>, memref<1x8x16x1xf32>) outs(%cm : memref<1x1x4x16xf32>)
   return %t : tensor<4x16xf32>
+}
+func.func @largest(%a: memref<?x8xf32>, %b: memref<8x2146435072xf32>, %c: memref<?x2146435072xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x8xf32>, memref<8x2146435072xf32>) outs(%c : memref<?x2146435072xf32>)
+  return
 }
 
 // -----

@@ -12,23 +12,29 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char outside[] = "an access beyond a buffer or by a bad address, or a stack that is "
-                              "full; --sanitize finds accesses beyond buffers";
+static const char outside[] =
+    "an access beyond a buffer, beyond the group memory of --shared or by "
+    "a bad address, or a stack that is full";
+static const char sanitize[] =
+    "; --sanitize without --device finds accesses beyond buffers and group memory, if the file has "
+    "an opencl-c image (kdl cc --targets=opencl-c)";
 
 static const struct {
   int number;
-  const char *name, *meaning;
+  const char *name, *meaning, *advice;
 } crashes[] = {
-    {SIGSEGV, "SIGSEGV", outside},
-    {SIGBUS, "SIGBUS", outside},
-    {SIGFPE, "SIGFPE",
-     "an integer division by zero, or one whose result overflows; try --sanitize"},
-    {SIGILL, "SIGILL", "a trap, or an instruction that this CPU does not have"},
-    {SIGABRT, "SIGABRT", "a call of abort, as by assert"},
+    {SIGSEGV, "SIGSEGV", outside, sanitize},
+    {SIGBUS, "SIGBUS", outside, sanitize},
+    {SIGFPE, "SIGFPE", "an integer division by zero, or one whose result overflows", ""},
+    {SIGILL, "SIGILL", "a trap, or an instruction that this CPU does not have", ""},
+    {SIGABRT, "SIGABRT",
+     "a call of abort, by an assert or by the C library, which found its memory damaged, as by an "
+     "access beyond a buffer",
+     sanitize},
 };
 enum { crash_count = sizeof crashes / sizeof *crashes };
 
-static char messages[crash_count][512]; /* a handler may not format */
+static char messages[crash_count][1024]; /* a handler may not format */
 
 /* The default action, which is back, follows when the handler returns. */
 static void on_crash(int number) {
@@ -59,9 +65,9 @@ void cli_run_explain_crashes(kdl_device *device, const char *kernel) {
     char *text;
     size_t size;
     FILE *out = xtext_stream(&text, &size);
-    cli_text_printf(out,
-                    "%s: error: %.200s: the process crashed (%s) in the kernel or after it: %s\n",
-                    cli_report_name(), kernel, crashes[i].name, crashes[i].meaning);
+    cli_text_printf(
+        out, "%s: error: %.200s: the process crashed (%s) in the kernel or after it: %s%s\n",
+        cli_report_name(), kernel, crashes[i].name, crashes[i].meaning, crashes[i].advice);
     xtext_close(out);
     snprintf(messages[i], sizeof messages[i], "%s", text);
     free(text);

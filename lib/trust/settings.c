@@ -150,6 +150,7 @@ static void read_public_key(int folder, const char *name, char text[KDL_TRUST_LI
   kdl_string content;
   kdl_public_key key;
   snprintf(path, sizeof path, "%s/%s", settings.folder, name);
+  kdl_text_escape_controls(path, sizeof path);
   int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (settings.key_count >= KDL_TRUST_LIMIT_KEYS)
     fprintf(stderr, "kdl: warning: %s: is left out: found more than %d keys\n", path,

@@ -94,9 +94,11 @@ int main(int argc, char **argv) {
     argv[1] = argv[0];
     return command.main(argc - 1, argv + 1);
   }
-  if (asked.empty())
+  if (asked.empty()) {
     llvm::errs() << "kdl-mlir: found no command\n" << usage;
-  else
-    llvm::errs() << "kdl-mlir: found command \"" << asked << "\", expected opt, translate or run\n";
+  } else {
+    llvm::errs() << "kdl-mlir: found command \"";
+    llvm::errs().write_escaped(asked) << "\", expected opt, translate or run\n";
+  }
   return 2;
 }

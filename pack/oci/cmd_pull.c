@@ -14,6 +14,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -201,8 +202,8 @@ static kdl_status print_pull_summary(const pull_state *pull) {
     bytes += pull->fetched[i] ? pull->manifest.layers[i].size : 0;
   }
   FILE *to = strcmp(pull->output, "-") == 0 ? stderr : stdout;
-  fprintf(to, "%s: %zu of %zu images, %" PRIu64 " of %" PRIu64 " bytes\n", pull->output,
-          pull->count, pull->manifest.layer_count, bytes, all);
+  cli_text_printf(to, "%s: %zu of %zu images, %" PRIu64 " of %" PRIu64 " bytes\n", pull->output,
+                  pull->count, pull->manifest.layer_count, bytes, all);
   return cli_output_flush();
 }
 

@@ -101,7 +101,7 @@ static void modules_are_loaded_and_launched(void **state) {
 }
 
 /* Loads, launches and unloads: the launch computes, or an error tells why not. */
-static void try_container(const void *data, size_t size, uint32_t *out) {
+static void try_host(const void *data, size_t size, uint32_t *out) {
   uint32_t n = items;
   void *params[] = {&out, &n};
   out[999] = 0;
@@ -116,41 +116,39 @@ static void try_container(const void *data, size_t size, uint32_t *out) {
 
 /* Every bit before the image, absurd numbers at every place, every length. The copy has no byte
  * beyond its size, for tools that watch memory. */
-static void hostile_containers_are_refused_or_run(void **state) {
-  (void)state;
-  host_library lib = make_library(mark_rows, 1);
-  uint32_t *out = calloc(items, sizeof *out);
+static void try_containers(const void *data, size_t all, void *out,
+                           void (*try_one)(const void *data, size_t size, uint32_t *out)) {
   const size_t headers = 160;
-  const uint64_t numbers[] = {0,
-                              1,
-                              lib.size - 1,
-                              lib.size,
-                              lib.size + 1,
-                              UINT32_MAX,
-                              UINT64_MAX - 7,
-                              UINT64_MAX,
-                              (uint64_t)1 << 63};
-  char *copy = malloc(lib.size);
+  const uint64_t numbers[] = {
+      0, 1, all - 1, all, all + 1, UINT32_MAX, UINT64_MAX - 7, UINT64_MAX, (uint64_t)1 << 63};
+  char *copy = malloc(all);
   for (size_t bit = 0; bit < 8 * headers; ++bit) {
-    memcpy(copy, lib.data, lib.size);
+    memcpy(copy, data, all);
     copy[bit / 8] ^= (char)(1 << bit % 8);
-    try_container(copy, lib.size, out);
+    try_one(copy, all, out);
   }
   for (size_t at = 0; at + 8 <= headers; at += 4) {
     for (size_t i = 0; i < 2 * sizeof numbers / sizeof *numbers; ++i) {
-      memcpy(copy, lib.data, lib.size);
+      memcpy(copy, data, all);
       memcpy(copy + at, &numbers[i / 2], i % 2 ? 8 : 4);
-      try_container(copy, lib.size, out);
+      try_one(copy, all, out);
     }
   }
   free(copy);
   for (size_t i = 0; i < headers + 64; ++i) {
-    const size_t size = i < headers ? i : (i - headers) * lib.size / 64;
+    const size_t size = i < headers ? i : (i - headers) * all / 64;
     copy = malloc(size ? size : 1);
-    memcpy(copy, lib.data, size);
-    try_container(copy, size, out);
+    memcpy(copy, data, size);
+    try_one(copy, size, out);
     free(copy);
   }
+}
+
+static void hostile_containers_are_refused_or_run(void **state) {
+  (void)state;
+  host_library lib = make_library(mark_rows, 1);
+  uint32_t *out = calloc(items, sizeof *out);
+  try_containers(lib.data, lib.size, out, try_host);
   free(out);
   free_rows(&lib);
 }
@@ -253,6 +251,48 @@ static void registered_memory_is_reached_by_kernels(void **state) {
   mgpuStreamDestroy(stream);
   mgpuModuleUnload(module);
   assert_int_equal(error_count, 1);
+}
+
+/* The fake's memory is the host's. */
+static void try_gpu(const void *data, size_t size, uint32_t *out) {
+  float x[items] = {[999] = 2}, a = 3, *x_at = x;
+  uint32_t n = items;
+  void *params[] = {&a, &x_at, &out, &n};
+  memset(out, 0, items * sizeof *out);
+  mgpuMemHostRegister(x, sizeof x);
+  mgpu_module *module = mgpuModuleLoad(data, size);
+  kdl_kernel *kernel = mgpuModuleGetFunction(module, "saxpy");
+  mgpuLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, 0, NULL, params, NULL, 4);
+  kdl_mlir_wait();
+  mgpuMemHostUnregister(x);
+  assert_true(out[999] == 0x40c00000 || *last_error); /* 6 */
+  last_error[0] = '\0';
+  mgpuModuleUnload(module);
+}
+
+static void hostile_containers_on_a_gpu_are_refused_or_run(void **state) {
+  (void)state;
+  const kdl_pair pairs[] = {{text_of("triple"), text_of("nvptx64-nvidia-cuda")},
+                            {text_of("arch"), text_of("sm_80")}};
+  const kdl_writer_image image = {.size = sizeof image,
+                                  .declared_kind = 5,
+                                  .pairs = pairs,
+                                  .pair_count = 2,
+                                  .data = SAXPY_PTX,
+                                  .data_size = sizeof SAXPY_PTX};
+  kdl_writer *writer;
+  void *data;
+  size_t size;
+  assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  assert_ok(kdl_writer_add(writer, &image));
+  assert_ok(kdl_writer_finish(writer, &data, &size));
+  kdl_writer_destroy(writer);
+  uint32_t *out = mgpuMemAlloc(items * sizeof *out, NULL, false);
+  try_gpu(data, size, out);
+  assert_no_error();
+  try_containers(data, size, out, try_gpu);
+  mgpuMemFree(out, NULL);
+  free(data);
 }
 
 /* MLIR 22 calls with two arguments, so that the size of MLIR 23 is undefined. Text ends with a NUL;
@@ -421,6 +461,7 @@ static const struct CMUnitTest host_tests[] = {
 static const struct CMUnitTest cuda_tests[] = {
     TEST(copies_go_where_the_addresses_say),
     TEST(modules_are_compiled_with_a_size_or_without),
+    TEST(hostile_containers_on_a_gpu_are_refused_or_run),
     TEST(groups_cooperate),
     TEST(registered_memory_is_reached_by_kernels),
     TEST(tensor_maps_count_from_the_fastest_dimension),

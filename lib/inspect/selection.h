@@ -342,7 +342,11 @@ typedef struct kdl_coverage {
   size_t modules_run;
   size_t kernels; /* distinct names in those modules */
   size_t kernels_run;
-  size_t kernels_native;  /* of those that run: as machine code */
+  size_t kernels_native;       /* of those that run: as machine code */
+  size_t kernels_linked;       /* of those that run: by kdl-ld alone, from bitcode */
+  size_t kernels_translated;   /* of those that run: by kdl-ld alone, from SPIR-V */
+  size_t kernels_translatable; /* of those that do not run: kdl-ld would translate their SPIR-V if
+                                  the device had llvm-spirv */
   size_t kernels_hollow;  /* of those that do not run: the code for the device only ends, traps or
                              prints */
   size_t kernels_void;    /* of the hollow ones: so does the code for every other device */

@@ -279,10 +279,13 @@ enum {
   mark_unreadable = 4,
   mark_native = 8,
   mark_hollow = 16,
-  mark_near = 32,  /* an image that is neither for another vendor nor for one other architecture */
-  mark_real = 64,  /* code for some device that is not hollow */
-  mark_idle = 128, /* machine code that only ends, as all code of the kernel and kind does */
-  mark_ours = 256, /* an image for the device's vendor */
+  mark_near = 32,   /* an image that is neither for another vendor nor for one other architecture */
+  mark_real = 64,   /* code for some device that is not hollow */
+  mark_idle = 128,  /* machine code that only ends, as all code of the kernel and kind does */
+  mark_ours = 256,  /* an image for the device's vendor */
+  mark_as_is = 512, /* runs without kdl-ld */
+  mark_translated = 1024,
+  mark_translatable = 2048,
 };
 
 #define REASONS_FOR_OTHERS                                                                         \
@@ -332,6 +335,15 @@ static bool is_machine_code(const kdl_image_rule *rule) {
   return tier == KDL_TIER_HOST || tier >= KDL_TIER_GENERIC;
 }
 
+/* How an image runs. */
+static uint16_t mark_of_form(const kdl_image_rule *rule, const kdl_select_device *device) {
+  kdl_tier tier = kdl_rank_tier(rule->rank);
+  return kdl_match_translates(rule, &device->rule)               ? mark_translated
+         : is_machine_code(rule)                                 ? mark_native | mark_as_is
+         : tier == KDL_TIER_PORTABLE || tier == KDL_TIER_BITCODE ? 0
+                                                                 : mark_as_is;
+}
+
 static size_t count_marks(const uint16_t *marks, size_t count, uint16_t mark) {
   size_t found = 0;
   for (size_t i = 0; i < count; ++i)
@@ -370,12 +382,15 @@ static void tally_image(const kdl_inventory *inventory, size_t index,
                         const kdl_select_device *device, tally *counts, kdl_coverage *coverage,
                         uint64_t *all_reasons) {
   const inventory_image *image = &inventory->images[index];
+  const kdl_image_rule *rule = kdl_catalog_rule(inventory->catalog, index);
   uint64_t reasons = image_reasons(inventory, index, device);
   uint16_t mark = reasons ? mark_present : mark_present | mark_runs;
   uint16_t near = (uint16_t)((is_for_others(reasons) ? 0 : mark_near) |
                              (reasons & KDL_REASON(WRONG_VENDOR) ? 0 : mark_ours));
-  if (!reasons && is_machine_code(kdl_catalog_rule(inventory->catalog, index)))
-    mark |= mark_native;
+  if (!reasons)
+    mark |= mark_of_form(rule, device);
+  else if (kdl_match_would_translate(rule, &device->rule))
+    near |= mark_translatable;
   coverage->unreadable += image->unreadable;
   *all_reasons |= reasons;
   coverage->is_foreign &= (reasons & (KDL_REASON(WRONG_VENDOR) | KDL_REASON(UNKNOWN_ARCH))) != 0;
@@ -413,6 +428,12 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
   coverage.kernels = count_marks(counts.kernels, inventory->name_count, mark_present);
   coverage.kernels_run = count_marks(counts.kernels, inventory->name_count, mark_runs);
   coverage.kernels_native = count_marks(counts.kernels, inventory->name_count, mark_native);
+  coverage.kernels_linked = count_marks_without(counts.kernels, inventory->name_count, mark_runs,
+                                                mark_as_is | mark_translated);
+  coverage.kernels_translated = count_marks_without(counts.kernels, inventory->name_count,
+                                                    mark_runs | mark_translated, mark_as_is);
+  coverage.kernels_translatable =
+      count_marks_without(counts.kernels, inventory->name_count, mark_translatable, mark_runs);
   coverage.kernels_hollow = count_marks(counts.kernels, inventory->name_count, mark_hollow);
   coverage.kernels_void =
       count_marks_without(counts.kernels, inventory->name_count, mark_hollow, mark_real);

@@ -151,6 +151,9 @@ static inline bool kdl_match_translates(const kdl_image_rule *image,
   return image->form == KDL_FORM_SPIRV && !(image->lowering_needs & device->lowering_lacks);
 }
 
+/* Whether the image is SPIR-V that kdl-ld would translate for the device if that had llvm-spirv. */
+bool kdl_match_would_translate(const kdl_image_rule *image, const kdl_device_rule *device);
+
 /* Whether the image may run on the device. */
 static inline bool kdl_match_admits(const kdl_image_rule *image, const kdl_device_rule *device) {
   if ((uint32_t)(device->arch - image->lo) <= image->span &&

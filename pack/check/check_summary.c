@@ -3,6 +3,7 @@
  * it. */
 #include "lib/inspect/devices.h"
 #include "pack/check/check.h"
+#include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/output.h"
 #include "tools/common/text.h"
@@ -103,8 +104,10 @@ typedef struct {
   size_t by_answer[CHECK_EMPTY + 1]; /* libraries */
   check_counts counts;
   bool is_compiled;
-  size_t native;         /* kernels with machine code for the device */
-  bool is_blind;         /* the kernels of one cannot be listed: modules are counted */
+  size_t native;             /* kernels with machine code for the device */
+  size_t linked, translated; /* kernels that run by kdl-ld alone */
+  bool decides_tools;        /* they, or SPIR-V that is not translated */
+  bool is_blind;             /* the kernels of one cannot be listed: modules are counted */
   bool is_unsure;        /* CUDA's runtime is linked in, and the driver that it needs is unknown */
   const char *condition; /* of libraries that answer for their alternatives, or NULL */
   const char *conflict;
@@ -160,6 +163,7 @@ static void count_library(const check *c, const check_library *library, size_t d
     all->counts.other += verdict->kernels_apart;
   if (answer == CHECK_PARTLY || answer == CHECK_NO || verdict->has_better_alternative)
     keep_nearest(verdict, all);
+  all->decides_tools |= verdict->coverage.kernels_linked || verdict->coverage.kernels_translatable;
   if (answer >= CHECK_OTHER)
     return;
   check_counts counts = check_count(verdict);
@@ -170,6 +174,8 @@ static void count_library(const check *c, const check_library *library, size_t d
   all->conflict = all->conflict ? all->conflict : verdict->conflict;
   all->is_blind |= !verdict->coverage.kernels;
   all->native += verdict->coverage.kernels_native;
+  all->linked += verdict->coverage.kernels_linked;
+  all->translated += verdict->coverage.kernels_translated;
   all->is_compiled |= verdict->coverage.kernels_run > verdict->coverage.kernels_native;
   for (size_t i = 0; i < library->dependency_count && verdict->runtime == CHECK_COMPAT_UNKNOWN; ++i)
     all->is_unsure |= !library->dependencies[i].version;
@@ -286,6 +292,8 @@ static const char *explain_answer(check *c, const tally *counted, check_answer a
       return xarena_format(&c->arena, "missing: %s", explain_gap(c, counted, counted->lack));
     return counted->is_unsure     ? "its CUDA runtime is unknown"
            : counted->is_blind    ? "its kernels cannot be read"
+           : counted->translated  ? "translated by libkdl when it is loaded"
+           : counted->linked      ? "linked by kdl-ld when it is loaded"
            : counted->is_compiled ? "compiled when it is loaded"
                                   : "";
   case CHECK_PARTLY:
@@ -369,11 +377,18 @@ kdl_status check_print_summary(check *c) {
       {.title = "WHY", .shrinks = 2, .wraps = true},
   };
   groups all = list_groups(c);
+  bool assumes_tools = false;
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < all.count; ++i) {
-    for (size_t device = 0; device < c->devices.count; ++device)
+    for (size_t device = 0; device < c->devices.count; ++device) {
       add_summary_row(c, table, &all, &all.items[i], device);
+      assumes_tools |= all.items[i].tallies[device].decides_tools &&
+                       cli_device_assumes_tools(&c->devices.items[device]);
+    }
   }
   free(all.items);
-  return cli_table_finish(table);
+  KDL_TRY(cli_table_finish(table));
+  if (assumes_tools)
+    cli_text_printf(stdout, "\nnote: described devices are %s\n", CLI_ASSUMED_TOOLS);
+  return KDL_OK;
 }

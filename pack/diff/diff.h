@@ -163,7 +163,8 @@ typedef struct diff {
   uint32_t fail_on;         /* DIFF_BITs */
   diff_budget *budget;      /* or NULL */
 
-  pthread_mutex_t lock; /* protects the next three while files are read */
+  pthread_mutex_t lock; /* protects the next four while files are read */
+  bool assumes_tools;   /* what described devices are taken to have decides something */
   diff_names names;
   diff_target *targets;
   size_t target_count, target_capacity;

@@ -68,6 +68,8 @@ static void put_devices(const diff *d) {
     printf(" | %zu | %zu | %zu | %zu | %zu |\n", device->kernels[DIFF_OLD],
            device->kernels[DIFF_NEW], device->lost, device->gained, device->jit);
   }
+  if (d->assumes_tools)
+    cli_text_printf(stdout, "\nDescribed devices are %s.\n", CLI_ASSUMED_TOOLS);
 }
 
 static void put_change(const diff *d, diff_change change) {

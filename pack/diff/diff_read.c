@@ -160,14 +160,22 @@ static kdl_status read_image(reader *r, const kdl_image_info *image) {
 }
 
 typedef struct {
+  const kdl_library *lib;
   uint32_t *devices; /* by image */
   uint32_t bit;
+  bool is_served;
+  bool decides_tools; /* kdl-ld makes the library run, or llvm-spirv would */
 } device_images;
 
 static int note_verdict(void *user, const kdl_verdict *verdict) {
-  const device_images *to = user;
+  device_images *to = user;
+  kdl_image_kind kind = cli_image_at(to->lib, verdict->image).kind;
   if (verdict->eligible)
     to->devices[verdict->image] |= to->bit;
+  if (!to->is_served)
+    to->decides_tools |=
+        verdict->eligible ? kind == KDL_IMAGE_BITCODE : cli_would_be_translated(to->lib, verdict);
+  to->is_served |= verdict->eligible;
   return 0;
 }
 
@@ -175,8 +183,11 @@ static kdl_status find_devices(diff *d, kdl_library *lib, uint32_t *devices) {
   const cli_devices *all =
       check_is_loaded_by_libkdl(lib) ? &d->walk.devices : &d->walk.foreign_devices;
   for (size_t i = 0; i < all->count; ++i) {
-    device_images to = {devices, 1u << i};
+    device_images to = {.lib = lib, .devices = devices, .bit = 1u << i};
     KDL_TRY(kdl_explain(lib, all->items[i].device, NULL, &d->walk.opts, note_verdict, &to));
+    pthread_mutex_lock(&d->lock);
+    d->assumes_tools |= to.decides_tools && cli_device_assumes_tools(&all->items[i]);
+    pthread_mutex_unlock(&d->lock);
   }
   return KDL_OK;
 }

@@ -131,7 +131,10 @@ static kdl_status print_devices(const diff *d) {
     cli_table_add_number(table, device->gained);
     cli_table_add_number(table, device->jit);
   }
-  return cli_table_finish(table);
+  KDL_TRY(cli_table_finish(table));
+  if (d->assumes_tools)
+    cli_text_printf(stdout, "note: described devices are %s\n", CLI_ASSUMED_TOOLS);
+  return KDL_OK;
 }
 
 /* Libraries that only one side has. */

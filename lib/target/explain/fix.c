@@ -83,10 +83,7 @@ static void fix_tokens(mismatch_ref m, kdl_out *out) {
 
 /* Only libkdl translates SPIR-V, and only where the device's spec has llvm-spirv. */
 static void fix_vendor(mismatch_ref m, kdl_out *out) {
-  uint32_t impossible = m->image_rule->lowering_needs & ~(1u << KDL_LOWERING_TRANSLATOR) &
-                        m->device_rule->lowering_lacks;
-  if (m->image_rule->form == KDL_FORM_SPIRV && !impossible &&
-      !kdl_feature_has(m->device_rule->lacks, kdl_need_kind(KDL_IMAGE_BITCODE)))
+  if (kdl_match_would_translate(m->image_rule, m->device_rule))
     kdl_out_format(out,
                    "load it by libkdl on a machine with llvm-spirv, which translates it; a device "
                    "is described with it by tools=kdl-ld+llvm-spirv");

@@ -178,6 +178,12 @@ static uint64_t token_reasons(const kdl_device_rule *device, kdl_feature_set tok
   return reasons;
 }
 
+bool kdl_match_would_translate(const kdl_image_rule *image, const kdl_device_rule *device) {
+  uint32_t needs = image->lowering_needs & ~(1u << KDL_LOWERING_TRANSLATOR);
+  return image->form == KDL_FORM_SPIRV && !(needs & device->lowering_lacks) &&
+         !kdl_feature_has(device->lacks, kdl_need_kind(KDL_IMAGE_BITCODE));
+}
+
 uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *device) {
   uint64_t reasons = image->faults;
   if (image->family == KDL_FAMILY_NONE)

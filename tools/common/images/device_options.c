@@ -169,6 +169,17 @@ kdl_status cli_devices_for_other_runtimes(const cli_devices *devices, cli_device
   return KDL_OK;
 }
 
+bool cli_device_assumes_tools(const cli_device *device) {
+  kdl_device_info about = {.size = sizeof about};
+  return kdl_device_get(device->device, &about) == KDL_OK && !about.is_here &&
+         kdl_device_route_spec(device->device, 0)->tools == KDL_TOOLS_LINKER;
+}
+
+bool cli_would_be_translated(const kdl_library *lib, const kdl_verdict *verdict) {
+  return cli_image_at(lib, verdict->image).kind == KDL_IMAGE_SPIRV && verdict->reason_count &&
+         strcmp(verdict->reasons[0].code, "wrong_vendor") == 0 && verdict->reasons[0].fix[0];
+}
+
 void cli_devices_native(cli_devices *out_devices) {
   *out_devices = (cli_devices){.count = 0};
   devices_append_native(out_devices);

@@ -65,6 +65,17 @@ kdl_status cli_devices_named(cli_devices *out_devices);
 /* The devices by kdl_device_without_tools: for libraries that other runtimes load. */
 kdl_status cli_devices_for_other_runtimes(const cli_devices *devices, cli_devices *out_devices);
 
+/* Whether the device is not of this machine, and described without other tools than kdl-ld. */
+bool cli_device_assumes_tools(const cli_device *device);
+
+/* Whether libkdl would translate the image, which does not run, if the device had llvm-spirv. */
+bool cli_would_be_translated(const kdl_library *lib, const kdl_verdict *verdict);
+
+/* What such devices are, where it decides something. */
+#define CLI_ASSUMED_TOOLS                                                                          \
+  "taken to have kdl-ld, which links bitcode, and no llvm-spirv, with which libkdl would "         \
+  "translate SPIR-V; tools=none and tools=kdl-ld+llvm-spirv describe others"
+
 /* The default device for a kernel, or the first device where none has an image. `kernel` may be
  * NULL. */
 kdl_status cli_devices_picked(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,

@@ -26,7 +26,7 @@ typedef struct {
   bool of_kernel;     /* among images that hold one of its kernels, not among all */
   size_t preferred;   /* the first image of its form, or ... */
   bool is_other_form; /* ... of all */
-  char refusal[256];  /* the reason, for refused */
+  char refusal[384];  /* the reason, for refused */
 } image_outcome;
 
 enum { form_count = 32, form_unverified = form_count - 1 };
@@ -153,8 +153,12 @@ static kdl_status keep_for_device(keep_state *k) {
 static int record_refusal(void *user, const kdl_verdict *verdict) {
   keep_state *k = user;
   image_outcome *entry = &k->outcomes[verdict->image];
+  bool is_translatable = cli_would_be_translated(k->input->lib, verdict);
   if (!verdict->eligible && entry->standing == refused && !entry->refusal[0])
-    snprintf(entry->refusal, sizeof entry->refusal, "%s", verdict->reasons[0].words);
+    snprintf(entry->refusal, sizeof entry->refusal, "%s%s", verdict->reasons[0].words,
+             is_translatable
+                 ? "; tools=kdl-ld+llvm-spirv describes one for which libkdl translates it"
+                 : "");
   return 0;
 }
 

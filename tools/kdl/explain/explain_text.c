@@ -5,6 +5,7 @@
 #include "support/base/cxx_name.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
+#include "tools/common/images/device_options.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/report.h"
 #include "tools/common/text.h"
@@ -218,9 +219,7 @@ static void print_assumed_tools(const cli_query *query, const cli_ranking *ranki
   for (size_t i = 1; i < ranking->count && !ranking->items[0].eligible; ++i) {
     const kdl_verdict *verdict = &ranking->items[i];
     char text[192];
-    if (cli_image_at(query->input->lib, verdict->image).kind != KDL_IMAGE_SPIRV ||
-        !verdict->reason_count || strcmp(verdict->reasons[0].code, "wrong_vendor") != 0 ||
-        !verdict->reasons[0].fix[0])
+    if (!cli_would_be_translated(query->input->lib, verdict))
       continue;
     snprintf(text, sizeof text,
              "the device has kdl-ld and no llvm-spirv, with which libkdl would translate image "

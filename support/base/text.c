@@ -62,18 +62,23 @@ kdl_string kdl_text_short(kdl_string joined, char room[KDL_TEXT_SHORT + 1]) {
 
 enum { escaped_size = 4 };
 
-/* The length of the control character at `text`, which is not empty; 0 for any other character. */
-static size_t control_length(const char *text) {
-  enum { longest = 3 };
+/* How many bytes at `text`, which is not empty, are to be escaped: those of a control character, or
+ * a stray byte that is one in Latin-1. *out_length is the length of the character. */
+static size_t control_length(const char *text, size_t *out_length) {
+  enum { longest = 4 };
   uint32_t code = 0;
   size_t length = kdl_utf8_decode(text, strnlen(text, longest), &code);
   bool is_further_line = code == '\n' && text[1] == ' ' && text[2] == ' ';
-  return length && code != '\t' && !is_further_line && kdl_utf8_is_control(code) ? length : 0;
+  *out_length = length ? length : 1;
+  if (!length)
+    code = (uint8_t)text[0];
+  return code != '\t' && !is_further_line && kdl_utf8_is_control(code) ? *out_length : 0;
 }
 
 void kdl_text_escape_controls(char *text, size_t size) {
-  for (size_t at = 0; text[at]; ++at) {
-    for (size_t bytes = control_length(text + at); bytes; --bytes) {
+  for (size_t at = 0, length; text[at]; at += length) {
+    for (size_t bytes = control_length(text + at, &length); bytes; --bytes, at += escaped_size) {
+      length = 0;
       char escaped[escaped_size + 1];
       snprintf(escaped, sizeof escaped, "\\x%02x", (unsigned)(uint8_t)text[at]);
       size_t rest = strlen(text + at + 1);
@@ -86,9 +91,6 @@ void kdl_text_escape_controls(char *text, size_t size) {
       memmove(text + at + escaped_size, text + at + 1, rest);
       memcpy(text + at, escaped, escaped_size);
       text[at + escaped_size + rest] = '\0';
-      at += escaped_size;
-      if (bytes == 1)
-        --at;
     }
   }
 }

@@ -14,7 +14,8 @@
 #define KDL_TEXT(literal) ((kdl_string){"" literal, sizeof(literal) - 1})
 
 /* The same in a table's initializer. */
-#define KDL_TEXT_ROW(literal) {"" literal, sizeof(literal) - 1}
+#define KDL_TEXT_ROW(literal)                                                                      \
+  { "" literal, sizeof(literal) - 1 }
 
 static inline kdl_string kdl_text_of(const char *text) {
   return (kdl_string){text, strlen(text)};
@@ -234,9 +235,10 @@ static inline bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
 /* Messages without control characters                                                          */
 
 /* Escapes control characters (kdl_utf8_is_control) in `text`, which has room for `size` bytes, as
- * \xNN. Messages quote files, which may hold anything: escaped, a quote can neither start a new
- * line nor control a terminal. Tabs stay, as do newlines before two spaces, which begin the further
- * lines of a message. Text that no longer fits is truncated. Escaping twice changes nothing. */
+ * \xNN, and bytes that are no UTF-8 where Latin-1 has control characters. Messages quote files,
+ * which may hold anything: escaped, a quote can neither start a new line nor control a terminal.
+ * Tabs stay, as do newlines before two spaces, which begin the further lines of a message. Text
+ * that no longer fits is truncated. Escaping twice changes nothing. */
 void kdl_text_escape_controls(char *text, size_t size);
 
 #endif

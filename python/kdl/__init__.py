@@ -33,7 +33,11 @@ MATRICES. kdl.matmul(a, b) multiplies NumPy arrays on the CPU; kdl.PackedMatrix(
 ERRORS are exceptions, all derived from kdl.Error: str() is the full message, status is libkdl's and code the driver's own number.
 """
 
+import sys as _sys
 from typing import Optional as _Optional
+
+if "t" in _sys.abiflags:
+    raise ImportError("libkdl: this Python is free-threaded, and has no stable ABI, which the package is built for: take a Python with a GIL")
 
 from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Error, Event, FileAccessError, Kernel, NoMatchError,
                    NoMemoryError, Queue, Sequence, UnsupportedError, device, devices, limit_threads,

@@ -48,6 +48,12 @@ def run(text, **environment):
                           env={**os.environ, **environment})
 
 
+def test_free_threaded_interpreters_are_told():
+    ran = run("import sys; sys.abiflags = 't'; import kdl")
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].startswith("ImportError: libkdl: this Python is free-threaded, and has no stable ABI")
+
+
 def test_interpreter_ends_with_objects_alive_in_any_order(library, tmp_path):
     writer = kdl.Writer()
     image = library.image(0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A table of measured times out of arbitrary bytes, as they are and with each line's checksum made
  * right, so that what comes behind the checksum is reached. What is taken prints, and reads the
- * same again. */
+ * same again; a race with its samples ends. */
 #include "ext/adaptive/model.h"
 
 #include <stdint.h>
@@ -10,14 +10,42 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Whoever led first, one variant leads, and a few trials decide. */
+static void run_race(const kdl_model_class *times) {
+  kdl_race_variant variants[KDL_RACE_VARIANTS] = {{.count = 0}};
+  uint32_t count =
+      times->count < KDL_RACE_VARIANTS ? (uint32_t)times->count : (uint32_t)KDL_RACE_VARIANTS;
+  uint32_t trials = 0, next;
+  kdl_race race;
+  kdl_race_init(&race, variants, count);
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t k = 0; k < times->variants[i].count; ++k)
+      kdl_race_restore(&race, i, (double)times->variants[i].samples[k]);
+    if (times->variants[i].reason.data)
+      kdl_race_exclude(&race, i);
+  }
+  for (uint32_t first = count; first--;) {
+    kdl_race_settle(&race, first);
+    if (race.leader >= count || !(kdl_race_score(&variants[first], NULL) >= 0))
+      abort();
+  }
+  while ((next = kdl_race_next(&race)) != KDL_RACE_NONE) {
+    if (trials++ == count * KDL_RACE_TRIALS)
+      abort();
+    kdl_race_add(&race, next, 1);
+  }
+}
+
 static void read_table(kdl_string text) {
   kdl_model first, second;
   size_t size, again_size;
   char label[512];
   if (!kdl_model_parse(text, &first))
     abort();
-  for (size_t i = 0; i < first.count; ++i)
+  for (size_t i = 0; i < first.count; ++i) {
     kdl_class_print(&first.classes[i].key, NULL, 0, &(kdl_out){label, sizeof label, 0});
+    run_race(&first.classes[i]);
+  }
   char *printed = kdl_model_print(&first, &size);
   if (!printed || !kdl_model_parse((kdl_string){printed, size}, &second) || second.damaged)
     abort();

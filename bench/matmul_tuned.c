@@ -74,6 +74,17 @@ static void run(const subject *of, const kdl_matmul *matmul, const product *on) 
   kdl_matmul_matrix a = kdl_matmul_rows(address(&on->a), on->k),
                     b = kdl_matmul_rows(address(&on->b), on->n),
                     c = kdl_matmul_rows(address(&on->c), on->n);
+  if (!of->is_host && matmul == &of->model) { /* a tile that is asked for is not tuned */
+    kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(on->m, on->n, on->k);
+    kdl_matmul_gpu_plan plan;
+    problem.a = a;
+    problem.b = b;
+    problem.c = c;
+    require(kdl_matmul_gpu_plan_of(matmul->gpu, &problem, &plan), "plan");
+    problem.tile = plan.tile + 1;
+    require(kdl_matmul_gpu_run(matmul->gpu, of->queue, &problem), "run");
+    return;
+  }
   require(on->is_packed
               ? kdl_matmul_run_call(matmul, of->queue, &a, address(&on->scratch), &c, on->m, on->n,
                                     on->k, KDL_MATMUL_SET)
@@ -153,17 +164,6 @@ static double compare_shape(const subject *of, const uint32_t shape[3], bool is_
   return ratio;
 }
 
-/* Without a tuner: by the inline functions on a CPU, with a table of choices on a GPU. */
-static void find_model(kdl_library *lib, uint32_t threads, subject *of) {
-  static const kdl_matmul_gpu_choice none = {.m = UINT32_MAX};
-  if (of->is_host) {
-    require(kdl_matmul_find(lib, of->device, of->type, threads, &of->model), "find");
-    return;
-  }
-  require(kdl_matmul_find_call(lib, of->device, of->type, threads, &of->model), "find");
-  require(kdl_matmul_gpu_override(of->model.gpu, &none, 1), "choices");
-}
-
 int main(int argc, char **argv) {
   static const uint32_t host_shapes[][3] = {
       {64, 512, 512}, {256, 256, 256},  {7, 1000, 333}, {33, 300, 700},  {512, 512, 64},
@@ -189,8 +189,9 @@ int main(int argc, char **argv) {
   require(kdl_device_get(of.device, &info), "device");
   of.is_host = info.is_host;
   require(kdl_queue_create(of.device, NULL, &of.queue), "queue");
-  find_model(lib, threads, &of);
   require(kdl_matmul_find_call(lib, of.device, of.type, threads, &of.tuned), "find");
+  of.model = of.tuned;
+  of.model.tuner = of.model.unpacked_tuner = NULL;
   size_t count = of.is_host ? sizeof host_shapes / sizeof *host_shapes
                             : sizeof gpu_shapes / sizeof *gpu_shapes;
   size_t done = 0;
@@ -205,7 +206,6 @@ int main(int argc, char **argv) {
   printf("%s, %u threads: tuned is %.3f times as fast as the model, geometric mean of %zu; results "
          "%s\n",
          argv[3], threads, exp(sum / (double)done), done, are_equal ? "equal" : "differ");
-  kdl_matmul_free_call(&of.model);
   kdl_matmul_free_call(&of.tuned);
   kdl_queue_destroy(of.queue);
   kdl_close(lib);

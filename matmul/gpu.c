@@ -15,13 +15,11 @@ enum { FORM_LHS_BY_K = 1, FORM_RHS_BY_K = 2, FORM_PLAIN = 4, FORM_COUNT = 8 };
 
 struct kdl_matmul_gpu {
   kdl_matmul_type type;
-  uint64_t number; /* of these kernels and choices: no other has it */
+  uint64_t number; /* of these kernels: no other has it */
   kdl_kernel *kernels[GPU_SIZES][FORM_COUNT];
   kdl_kernel *pack;
   gpu_tile tiles[GPU_SIZES];
   gpu_machine machine;
-  kdl_matmul_gpu_choice *choices;
-  size_t choice_count;
   tensor_map_encode *encode; /* NULL: no bulk copies */
   kdl_tuner *tuner;          /* NULL: the plan of the least cost is used */
 };
@@ -183,24 +181,7 @@ void kdl_matmul_gpu_free(kdl_matmul_gpu *matmul) {
   if (!matmul)
     return;
   kdl_tuner_destroy(matmul->tuner);
-  free(matmul->choices);
   free(matmul);
-}
-
-kdl_status kdl_matmul_gpu_override(kdl_matmul_gpu *matmul, const kdl_matmul_gpu_choice *table,
-                                   size_t count) {
-  if (!matmul || (!table && count))
-    return refuse("kdl_matmul_gpu_override: found NULL, expected kernels and a table");
-  kdl_matmul_gpu_choice *copy = calloc(count + 1, sizeof *copy);
-  if (!copy)
-    return kdl_error_set(KDL_NO_MEMORY, "matmul: no memory");
-  if (count)
-    memcpy(copy, table, count * sizeof *copy);
-  free(matmul->choices);
-  matmul->choices = copy;
-  matmul->choice_count = count;
-  matmul->number = next_number();
-  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -409,7 +390,7 @@ typedef struct kept_plan {
 } kept_plan;
 
 static int is_tuned(const kdl_matmul_gpu *matmul, const kdl_matmul_gpu_problem *problem) {
-  return matmul->tuner && !problem->tile && !problem->parts && !matmul->choice_count;
+  return matmul->tuner && !problem->tile && !problem->parts;
 }
 
 /* A plan takes nearly a microsecond: each thread keeps its last ones, by the shape. */
@@ -422,9 +403,7 @@ static const kept_plan *find_plan(const kdl_matmul_gpu *matmul,
   uint32_t place = (key.m * 31 + key.n) * 31 + key.k + key.tile * 5 + key.parts;
   place = (place ^ place >> 7 ^ place >> 14) % kept;
   if (memcmp(&plans[place].key, &key, sizeof key) != 0) {
-    const kdl_matmul_gpu_problem chosen =
-        gpu_apply_choices(problem, matmul->choices, matmul->choice_count);
-    plans[place].plan = gpu_plan(&matmul->machine, matmul->tiles, &chosen);
+    plans[place].plan = gpu_plan(&matmul->machine, matmul->tiles, problem);
     plans[place].key = key;
     if (is_tuned(matmul, problem))
       plans[place].unusable = gpu_unusable_ways(&matmul->machine, matmul->tiles, problem);

@@ -157,25 +157,6 @@ int gpu_begins_early(const gpu_machine *machine, const gpu_tile *tile, uint64_t 
           (plan->groups >= units - units / 16 && plan->groups <= units));
 }
 
-static int fits(uint32_t wanted, uint32_t size) {
-  return !wanted || wanted == size;
-}
-
-kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
-                                         const kdl_matmul_gpu_choice *table, size_t count) {
-  kdl_matmul_gpu_problem chosen = *problem;
-  for (size_t i = 0; i < count && !problem->tile; ++i) {
-    const kdl_matmul_gpu_choice *row = &table[i];
-    if (!fits(row->m, problem->m) || !fits(row->n, problem->n) || !fits(row->k, problem->k) ||
-        !fits(row->batch, problem->batch))
-      continue;
-    chosen.tile = row->tile;
-    chosen.parts = row->parts;
-    break;
-  }
-  return chosen;
-}
-
 static kdl_matmul_gpu_plan plan_of(const gpu_machine *machine, const gpu_tile *tile, uint32_t size,
                                    division d) {
   const uint64_t work = work_of(d);

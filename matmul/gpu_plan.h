@@ -35,10 +35,6 @@ uint64_t gpu_tile_count(const gpu_tile *tile, const kdl_matmul_gpu_problem *prob
 int gpu_begins_early(const gpu_machine *machine, const gpu_tile *tile, uint64_t tiles,
                      const kdl_matmul_gpu_plan *plan);
 
-/* The problem with the tile and the parts of the first row that fits; without one, the problem. */
-kdl_matmul_gpu_problem gpu_apply_choices(const kdl_matmul_gpu_problem *problem,
-                                         const kdl_matmul_gpu_choice *table, size_t count);
-
 /* The plan of the least cost of those that the problem allows, which is not empty; rows are 0 where
  * there is none. */
 kdl_matmul_gpu_plan gpu_plan(const gpu_machine *machine, const gpu_tile *tiles,

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { n = 1000 };
+enum { n = 1024, group = 256 };
+static const uint64_t bytes = n * sizeof(float);
 static const float least = 1e-4F;
 
 static void must(kdl_status status) {
@@ -23,17 +24,16 @@ static void print_line(void *user, const char *topic, const char *line) {
   printf("%s: %s\n", topic, line);
 }
 
-/* Two steps, there and back: a file in memory. */
+/* Two steps, there and back, as a file in memory. The slot is the rod, before and after a step. */
 static void save_steps(kdl_device *dev, kdl_kernel *step, void **out_file, size_t *out_size) {
   kdl_sequence *seq;
-  kdl_slot a, b;
+  kdl_slot rods;
   const uint32_t count = n;
   must(kdl_sequence_create(dev, &seq));
-  must(kdl_sequence_add_buffer(seq, "a", n * sizeof(float), &a));
-  must(kdl_sequence_add_buffer(seq, "b", n * sizeof(float), &b));
+  must(kdl_sequence_add_buffer(seq, "rods", 2 * bytes, &rods));
   kdl_operand items = kdl_operand_items(kdl_extent1(n));
-  kdl_operand there[] = {kdl_operand_slot(a), kdl_operand_slot(b), KDL_VALUE(&count)};
-  kdl_operand back[] = {kdl_operand_slot(b), kdl_operand_slot(a), KDL_VALUE(&count)};
+  kdl_operand a = kdl_operand_slot(rods), b = kdl_operand_slot_offset(rods, bytes);
+  kdl_operand there[] = {a, b, KDL_VALUE(&count)}, back[] = {b, a, KDL_VALUE(&count)};
   must(kdl_sequence_launch_items(seq, step, items, there, 3));
   must(kdl_sequence_launch_items(seq, step, items, back, 3));
   must(kdl_sequence_finish(seq));
@@ -41,18 +41,13 @@ static void save_steps(kdl_device *dev, kdl_kernel *step, void **out_file, size_
   kdl_sequence_destroy(seq);
 }
 
-/* Both ends of the rod: 0 and 1 degrees. */
-static kdl_sequence *record_start(kdl_device *dev, kdl_buffer a, kdl_buffer b, kdl_event *is_set) {
-  const float cold = 0, warm = 1;
-  const kdl_buffer rods[] = {a, b};
+static kdl_sequence *record_start(kdl_device *dev, float *start, kdl_buffer rods,
+                                  kdl_event *is_set) {
   kdl_sequence *seq;
   must(kdl_sequence_create(dev, &seq));
-  for (size_t i = 0; i < 2; ++i) {
-    uint64_t end = (n - 1) * sizeof(float);
-    must(kdl_sequence_fill(seq, kdl_operand_buffer(rods[i]), end, &cold, sizeof cold));
-    must(kdl_sequence_fill(seq, kdl_operand_buffer_offset(rods[i], end), sizeof warm, &warm,
-                           sizeof warm));
-  }
+  for (uint64_t at = 0; at < rods.size; at += bytes)
+    must(kdl_sequence_copy(seq, kdl_operand_buffer_offset(rods, at), kdl_operand_host(start),
+                           bytes));
   must(kdl_sequence_event_record(seq, is_set));
   must(kdl_sequence_finish(seq));
   return seq;
@@ -60,24 +55,24 @@ static kdl_sequence *record_start(kdl_device *dev, kdl_buffer a, kdl_buffer b, k
 
 /* while (moves) { two steps; moves = whether they moved the rod }, then the rod to the host. */
 static kdl_sequence *record_loop(kdl_device *dev, const kdl_sequence *steps, kdl_kernel *moves,
-                                 kdl_buffer a, kdl_buffer b, kdl_buffer flag, kdl_event *is_set,
+                                 kdl_buffer rods, kdl_buffer flag, kdl_event *is_set,
                                  kdl_slot *out_result) {
   const uint32_t yes = 1, no = 0, count = n;
-  kdl_operand rods[] = {kdl_operand_buffer(a), kdl_operand_buffer(b)};
-  kdl_operand args[] = {rods[1], rods[0], kdl_operand_buffer(flag), KDL_VALUE(&least),
+  const kdl_launch_desc grid = kdl_grid(n / group, 1, 1);
+  kdl_operand rod = kdl_operand_buffer(rods), on = kdl_operand_buffer(flag);
+  kdl_operand args[] = {kdl_operand_buffer_offset(rods, bytes), rod, on, KDL_VALUE(&least),
                         KDL_VALUE(&count)};
-  kdl_operand items = kdl_operand_items(kdl_extent1(n));
   kdl_sequence *seq;
   must(kdl_sequence_create(dev, &seq));
-  must(kdl_sequence_add_host(seq, "result", n * sizeof(float), out_result));
+  must(kdl_sequence_add_host(seq, "result", bytes, out_result));
   must(kdl_sequence_event_wait(seq, is_set));
-  must(kdl_sequence_fill(seq, kdl_operand_buffer(flag), sizeof yes, &yes, sizeof yes));
-  must(kdl_sequence_while(seq, kdl_operand_buffer(flag)));
-  must(kdl_sequence_nest(seq, steps, rods, 2));
-  must(kdl_sequence_fill(seq, kdl_operand_buffer(flag), sizeof no, &no, sizeof no));
-  must(kdl_sequence_launch_items(seq, moves, items, args, 5));
+  must(kdl_sequence_fill(seq, on, sizeof yes, &yes, sizeof yes));
+  must(kdl_sequence_while(seq, on));
+  must(kdl_sequence_nest(seq, steps, &rod, 1));
+  must(kdl_sequence_fill(seq, on, sizeof no, &no, sizeof no));
+  must(kdl_sequence_launch(seq, moves, &grid, args, 5));
   must(kdl_sequence_end_while(seq));
-  must(kdl_sequence_copy(seq, kdl_operand_slot(*out_result), rods[0], n * sizeof(float)));
+  must(kdl_sequence_copy(seq, kdl_operand_slot(*out_result), rod, bytes));
   must(kdl_sequence_finish(seq));
   return seq;
 }
@@ -86,7 +81,7 @@ static kdl_sequence *record_loop(kdl_device *dev, const kdl_sequence *steps, kdl
 static unsigned relax_plainly(float *a) {
   static float b[n];
   unsigned steps = 0;
-  a[n - 1] = b[n - 1] = 1;
+  b[n - 1] = a[n - 1];
   for (int is_moving = 1; is_moving; steps += 2) {
     is_moving = 0;
     for (size_t i = 1; i + 1 < n; ++i)
@@ -100,13 +95,13 @@ static unsigned relax_plainly(float *a) {
 }
 
 int main(int argc, char **argv) {
-  static float expected[n];
+  static float start[n], expected[n]; /* both ends of the rod: 0 and 1 degrees */
   kdl_library *lib, *saved;
   kdl_device *dev;
   kdl_queue *q, *other;
   kdl_kernel *step, *moves;
   kdl_event *is_set;
-  kdl_buffer a, b, flag;
+  kdl_buffer rods, flag;
   kdl_sequence *steps;
   kdl_slot slot;
   void *result, *file;
@@ -120,18 +115,18 @@ int main(int argc, char **argv) {
   must(kdl_event_create(dev, &is_set));
   must(kdl_sym(lib, dev, "step", NULL, &step));
   must(kdl_sym(lib, dev, "moves", NULL, &moves));
-  must(kdl_alloc(dev, n * sizeof(float), &a));
-  must(kdl_alloc(dev, n * sizeof(float), &b));
+  must(kdl_alloc(dev, 2 * bytes, &rods));
   must(kdl_alloc(dev, sizeof(uint32_t), &flag));
-  must(kdl_alloc_host(dev, n * sizeof(float), &result));
+  must(kdl_alloc_host(dev, bytes, &result));
 
   save_steps(dev, step, &file, &size);
   must(kdl_open_memory(file, size, NULL, &saved));
   must(kdl_sequence_open(saved, dev, NULL, &steps));
-  kdl_sequence *start = record_start(dev, a, b, is_set);
-  kdl_sequence *loop = record_loop(dev, steps, moves, a, b, flag, is_set, &slot);
-  kdl_binding binding = kdl_bind_host(slot, result, n * sizeof(float));
-  must(kdl_sequence_run(start, other, NULL, 0));
+  start[n - 1] = expected[n - 1] = 1;
+  kdl_sequence *first = record_start(dev, start, rods, is_set);
+  kdl_sequence *loop = record_loop(dev, steps, moves, rods, flag, is_set, &slot);
+  kdl_binding binding = kdl_bind_host(slot, result, bytes);
+  must(kdl_sequence_run(first, other, NULL, 0));
   must(kdl_sequence_run(loop, q, &binding, 1));
   must(kdl_sync(q));
 
@@ -139,14 +134,13 @@ int main(int argc, char **argv) {
   int is_same = memcmp(result, expected, sizeof expected) == 0;
   printf("after %u steps: %s\n", count, is_same ? "as on the CPU" : "not as on the CPU");
   kdl_sequence_destroy(loop);
-  kdl_sequence_destroy(start);
+  kdl_sequence_destroy(first);
   kdl_sequence_destroy(steps);
   kdl_close(saved);
   free(file);
   must(kdl_free_host(dev, result));
   kdl_free(&flag);
-  kdl_free(&b);
-  kdl_free(&a);
+  kdl_free(&rods);
   kdl_event_destroy(is_set);
   kdl_queue_destroy(other);
   kdl_queue_destroy(q);

@@ -35,7 +35,7 @@ typedef struct kdl_attention_tensor {
   int64_t batch_stride, head_stride, row_stride;
 } kdl_attention_tensor;
 
-/* Tensors without gaps, of the order batch, row, head (BSHD); and batch, head, row (BHSD). */
+/* A tensor without gaps, of the order batch, row, head (BSHD). */
 static inline kdl_attention_tensor kdl_attention_rows(void *elements, uint32_t heads, uint32_t rows,
                                                       uint32_t head) {
   kdl_attention_tensor tensor;
@@ -43,15 +43,6 @@ static inline kdl_attention_tensor kdl_attention_rows(void *elements, uint32_t h
   tensor.head_stride = head;
   tensor.row_stride = (int64_t)heads * head;
   tensor.batch_stride = rows * tensor.row_stride;
-  return tensor;
-}
-static inline kdl_attention_tensor kdl_attention_heads(void *elements, uint32_t heads,
-                                                       uint32_t rows, uint32_t head) {
-  kdl_attention_tensor tensor;
-  tensor.elements = elements;
-  tensor.row_stride = head;
-  tensor.head_stride = (int64_t)rows * head;
-  tensor.batch_stride = heads * tensor.head_stride;
   return tensor;
 }
 

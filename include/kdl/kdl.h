@@ -213,9 +213,6 @@ KDL_API kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_lib
 KDL_API kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *opts,
                                    kdl_library **out_lib);
 
-/* Adds a reference. Each kdl_open and kdl_retain needs one kdl_close. */
-KDL_API kdl_library *kdl_retain(kdl_library *lib);
-
 /* Releases a reference. Releasing the last one unloads the library's images from their devices and
  * frees its kernels and image bytes. A retained kernel holds a reference. */
 KDL_API void kdl_close(kdl_library *lib);

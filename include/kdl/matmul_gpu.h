@@ -94,17 +94,6 @@ KDL_API kdl_status kdl_matmul_gpu_pack(const kdl_matmul_gpu *matmul, kdl_queue *
 KDL_API kdl_matmul_matrix kdl_matmul_gpu_packed(const kdl_matmul_gpu *matmul, void *packed,
                                                 uint32_t k);
 
-/* A choice for some shapes, instead of the library's. */
-typedef struct kdl_matmul_gpu_choice {
-  uint32_t m, n, k, batch; /* 0: any */
-  uint32_t tile, parts;    /* as in a problem */
-} kdl_matmul_gpu_choice;
-
-/* Replaces the table of choices, which is copied; the first row that fits a problem without a tile
- * of its own decides. Not while other threads use `matmul`. */
-KDL_API kdl_status kdl_matmul_gpu_override(kdl_matmul_gpu *matmul,
-                                           const kdl_matmul_gpu_choice *table, size_t count);
-
 /* What kdl_matmul_gpu_run would launch. */
 typedef struct kdl_matmul_gpu_plan {
   uint32_t tile;          /* its size */

@@ -70,27 +70,25 @@ typedef struct kdl_slot_desc {
 KDL_API kdl_status kdl_sequence_add_slot(kdl_sequence *sequence, const kdl_slot_desc *desc,
                                          kdl_slot *out_slot);
 
-static inline kdl_status kdl_sequence_add_slot_of(kdl_sequence *sequence, kdl_slot_kind kind,
-                                                  const char *name, uint64_t bytes,
-                                                  kdl_slot *out_slot) {
-  kdl_slot_desc desc = {sizeof(kdl_slot_desc), name, kind, 0, bytes};
-  return kdl_sequence_add_slot(sequence, &desc, out_slot);
-}
 static inline kdl_status kdl_sequence_add_buffer(kdl_sequence *sequence, const char *name,
                                                  uint64_t bytes, kdl_slot *out_slot) {
-  return kdl_sequence_add_slot_of(sequence, KDL_SLOT_BUFFER, name, bytes, out_slot);
+  kdl_slot_desc desc = {sizeof(kdl_slot_desc), name, KDL_SLOT_BUFFER, 0, bytes};
+  return kdl_sequence_add_slot(sequence, &desc, out_slot);
 }
 static inline kdl_status kdl_sequence_add_scalar(kdl_sequence *sequence, const char *name,
                                                  uint64_t bytes, kdl_slot *out_slot) {
-  return kdl_sequence_add_slot_of(sequence, KDL_SLOT_SCALAR, name, bytes, out_slot);
+  kdl_slot_desc desc = {sizeof(kdl_slot_desc), name, KDL_SLOT_SCALAR, 0, bytes};
+  return kdl_sequence_add_slot(sequence, &desc, out_slot);
 }
 static inline kdl_status kdl_sequence_add_items(kdl_sequence *sequence, const char *name,
                                                 kdl_slot *out_slot) {
-  return kdl_sequence_add_slot_of(sequence, KDL_SLOT_ITEMS, name, 0, out_slot);
+  kdl_slot_desc desc = {sizeof(kdl_slot_desc), name, KDL_SLOT_ITEMS, 0, 0};
+  return kdl_sequence_add_slot(sequence, &desc, out_slot);
 }
 static inline kdl_status kdl_sequence_add_host(kdl_sequence *sequence, const char *name,
                                                uint64_t bytes, kdl_slot *out_slot) {
-  return kdl_sequence_add_slot_of(sequence, KDL_SLOT_HOST, name, bytes, out_slot);
+  kdl_slot_desc desc = {sizeof(kdl_slot_desc), name, KDL_SLOT_HOST, 0, bytes};
+  return kdl_sequence_add_slot(sequence, &desc, out_slot);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -119,49 +117,35 @@ typedef struct kdl_operand {
   } of;
 } kdl_operand;
 
-static inline kdl_operand kdl_operand_of(kdl_operand_kind kind) {
-  kdl_operand operand;
-  operand.kind = kind;
-  operand.slot = 0;
-  operand.offset = 0;
-  operand.bytes = 0;
-  operand.of.items = kdl_extent3(0, 0, 0);
-  return operand;
-}
 static inline kdl_operand kdl_operand_value(const void *value, size_t bytes) {
-  kdl_operand operand = kdl_operand_of(KDL_OPERAND_VALUE);
-  operand.of.value = value;
-  operand.bytes = bytes;
+  kdl_operand operand = {KDL_OPERAND_VALUE, 0, 0, bytes, {value}};
   return operand;
 }
 /* KDL_VALUE(&n): the value that a typed pointer points to. */
 #define KDL_VALUE(pointer) kdl_operand_value((pointer), sizeof *(pointer))
 
 static inline kdl_operand kdl_operand_buffer_offset(kdl_buffer buffer, uint64_t offset) {
-  kdl_operand operand = kdl_operand_of(KDL_OPERAND_BUFFER);
+  kdl_operand operand = {KDL_OPERAND_BUFFER, 0, offset, 0, {NULL}};
   operand.of.buffer = buffer;
-  operand.offset = offset;
   return operand;
 }
 static inline kdl_operand kdl_operand_buffer(kdl_buffer buffer) {
   return kdl_operand_buffer_offset(buffer, 0);
 }
 static inline kdl_operand kdl_operand_slot_offset(kdl_slot slot, uint64_t offset) {
-  kdl_operand operand = kdl_operand_of(KDL_OPERAND_SLOT);
-  operand.slot = slot;
-  operand.offset = offset;
+  kdl_operand operand = {KDL_OPERAND_SLOT, slot, offset, 0, {NULL}};
   return operand;
 }
 static inline kdl_operand kdl_operand_slot(kdl_slot slot) {
   return kdl_operand_slot_offset(slot, 0);
 }
 static inline kdl_operand kdl_operand_host(void *host) {
-  kdl_operand operand = kdl_operand_of(KDL_OPERAND_HOST);
+  kdl_operand operand = {KDL_OPERAND_HOST, 0, 0, 0, {NULL}};
   operand.of.host = host;
   return operand;
 }
 static inline kdl_operand kdl_operand_items(kdl_extent items) {
-  kdl_operand operand = kdl_operand_of(KDL_OPERAND_ITEMS);
+  kdl_operand operand = {KDL_OPERAND_ITEMS, 0, 0, 0, {NULL}};
   operand.of.items = items;
   return operand;
 }

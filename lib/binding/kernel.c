@@ -229,7 +229,7 @@ kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
 kdl_kernel *kdl_kernel_retain(kdl_kernel *kernel) {
   if (KDL_GIVEN(kernel) != KDL_OK)
     return NULL;
-  kdl_retain(kernel->lib);
+  kdl_library_retain(kernel->lib);
   return kernel;
 }
 

@@ -113,13 +113,6 @@ kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t of
   return status == KDL_OK ? create_library(container, &opts, out_lib) : status;
 }
 
-kdl_library *kdl_retain(kdl_library *lib) {
-  if (KDL_GIVEN(lib) != KDL_OK)
-    return NULL;
-  atomic_fetch_add_explicit(&lib->references, 1, memory_order_relaxed);
-  return lib;
-}
-
 /* Destroys in reverse order of creation: kernels and modules use images, which are read from the
  * container. */
 static void free_library(kdl_library *lib) {

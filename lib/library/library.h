@@ -42,6 +42,12 @@ kdl_library_find_attachment(const kdl_library *lib,
 kdl_attachment *kdl_library_attach(kdl_library *lib, size_t size,
                                    void (*destroy)(kdl_attachment *attachment, kdl_library *lib));
 
+/* Keeps the library open until one kdl_close more. */
+static inline kdl_library *kdl_library_retain(kdl_library *lib) {
+  atomic_fetch_add_explicit(&lib->references, 1, memory_order_relaxed);
+  return lib;
+}
+
 /* "saxpy.offload: image 2 (cubin sm_90)" */
 void kdl_image_name_in_library(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
 

@@ -196,8 +196,8 @@ static kdl_status record_slots(opening *job) {
   kdl_slot slot;
   for (uint32_t i = 0; i < job->saved.slot_count; ++i) {
     const kdl_seqfile_slot *saved = &job->saved.slots[i];
-    KDL_TRY(kdl_sequence_add_slot_of(job->sequence, saved->kind, saved->name.data, saved->bytes,
-                                     &slot));
+    const kdl_slot_desc desc = {sizeof desc, saved->name.data, saved->kind, 0, saved->bytes};
+    KDL_TRY(kdl_sequence_add_slot(job->sequence, &desc, &slot));
   }
   return KDL_OK;
 }

@@ -146,7 +146,7 @@ static void require_node_bytes(const kdl_recording *recording, const kdl_recorde
 /* Most sequences use kernels of one library. */
 static kdl_status retain_library(kdl_recording *recording, kdl_library *lib) {
   if (!recording->library)
-    recording->library = kdl_retain(lib);
+    recording->library = kdl_library_retain(lib);
   if (recording->library == lib)
     return KDL_OK;
   for (size_t i = recording->library_count; i > 0; --i) {
@@ -159,7 +159,7 @@ static kdl_status retain_library(kdl_recording *recording, kdl_library *lib) {
   if (!libraries)
     return recording_no_memory();
   recording->libraries = libraries;
-  kdl_retain(lib);
+  kdl_library_retain(lib);
   libraries[recording->library_count++] = lib;
   return KDL_OK;
 }

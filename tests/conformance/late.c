@@ -103,6 +103,7 @@ typedef struct {
 enum { most_workers = 8 };
 static worker workers[most_workers];
 static size_t worker_count;
+static const char *library_path;
 static kdl_library *lib;
 static int failures;
 
@@ -131,8 +132,9 @@ static void *work(void *user) {
 static worker *employ(const char *name) {
   worker *w = &workers[worker_count];
   w->v.name = name;
-  w->v.lib = kdl_retain(lib);
-  kdl_status status = kdl_device_find(name, &w->v.device);
+  kdl_status status = kdl_open(library_path, NULL, &w->v.lib);
+  if (status == KDL_OK)
+    status = kdl_device_find(name, &w->v.device);
   if (status == KDL_OK)
     status = kdl_queue_create(w->v.device, NULL, &w->v.queue);
   if (status == KDL_OK && pthread_create(&w->thread, NULL, work, w) == 0) {
@@ -140,7 +142,7 @@ static worker *employ(const char *name) {
     return w;
   }
   printf("without %s: %s\n", name, kdl_error_message());
-  kdl_close(lib);
+  kdl_close(w->v.lib);
   return NULL;
 }
 
@@ -253,7 +255,8 @@ int main(int argc, char **argv) {
   if (!getenv("LATE_FOLDER"))
     start_anew(argv);
   snprintf(folder, sizeof folder, "%s", getenv("LATE_FOLDER"));
-  if (kdl_open(argv[1], NULL, &lib) != KDL_OK) {
+  library_path = argv[1];
+  if (kdl_open(library_path, NULL, &lib) != KDL_OK) {
     fprintf(stderr, "%s\n", kdl_error_message());
     return 2;
   }

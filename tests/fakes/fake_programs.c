@@ -89,6 +89,17 @@ static bool run_weigh(const call *at) {
   return true;
 }
 
+/* (float *x, unsigned n): x = c[0] + c[1] x + c[2] x x, where c is the variable `coefficients` */
+static bool run_curve(const call *at) {
+  uint64_t count = covered(at, 1);
+  fake_object *variable = fake_variable(at->code, at->context, "coefficients");
+  float *x = pointer(at, 0, count);
+  const float *c = variable ? (const float *)(uintptr_t)variable->address : NULL;
+  for (uint64_t i = 0; x && c && i < count; ++i)
+    x[i] = c[0] + (c[1] + c[2] * x[i]) * x[i];
+  return x && c;
+}
+
 /* (unsigned *out): how many bytes of dynamic group memory there are */
 static bool run_room(const call *at) {
   uint32_t *out = pointer(at, 0, 1);
@@ -153,6 +164,7 @@ static const fake_program programs[] = {
     {"scale", {4, 8, 8, 4, 0}, run_scale},
     {"place", {8, 0}, run_place},
     {"weigh", {8, 0}, run_weigh},
+    {"curve", {8, 4, 0}, run_curve},
     {"room", {8, 0}, run_room},
     {"panel", {8, 8, 8, 4, 4, 4, 0}, run_panel},
 };

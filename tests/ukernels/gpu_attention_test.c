@@ -67,8 +67,11 @@ typedef struct side {
 
 static side make_side(const attention_case *c, uint32_t heads, uint32_t rows, float size) {
   side s = {0};
-  kdl_attention_tensor t = c->order == BY_HEADS ? kdl_attention_heads(NULL, heads, rows, c->head)
-                                                : kdl_attention_rows(NULL, heads, rows, c->head);
+  kdl_attention_tensor t = kdl_attention_rows(NULL, heads, rows, c->head);
+  if (c->order == BY_HEADS) {
+    t.head_stride = (int64_t)rows * c->head;
+    t.row_stride = c->head;
+  }
   if (c->order == WITH_GAPS) {
     t.head_stride += 8;
     t.row_stride = heads * t.head_stride + 16;

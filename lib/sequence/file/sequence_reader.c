@@ -326,7 +326,7 @@ static void read_argument(reader *from, const kdl_seqfile_kernel *kernel, uint32
     reader_value(from, "argument", operand);
     bytes = operand->bytes;
   } else if (kind == KDL_OPERAND_BUFFER) {
-    *operand = kdl_operand_of(KDL_OPERAND_BUFFER);
+    *operand = kdl_operand_buffer((kdl_buffer){0});
   } else if (kind == KDL_OPERAND_SLOT) {
     bytes = reader_slot_argument(from, operand);
   } else {

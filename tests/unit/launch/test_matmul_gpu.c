@@ -91,18 +91,6 @@ static void launches_begin_early(void **state) {
   assert_false(gpu_begins_early(&h200, &tiles[5], 133, &plan)); /* a group has two tiles */
 }
 
-static void a_choice_overrides(void **state) {
-  (void)state;
-  static const kdl_matmul_gpu_choice table[] = {{4096, 4096, 512, 0, 3, 1}, {4096, 0, 0, 0, 2, 1}};
-  kdl_matmul_gpu_problem problem = kdl_matmul_gpu_problem_of(4096, 4096, 4096);
-  kdl_matmul_gpu_problem chosen = gpu_apply_choices(&problem, table, 2);
-  assert_int_equal(gpu_plan(&h200, tiles, &chosen).tile, 1);
-  problem.tile = 1;
-  assert_int_equal(gpu_apply_choices(&problem, table, 2).tile, 1);
-  problem = kdl_matmul_gpu_problem_of(64, 4096, 512);
-  assert_int_equal(gpu_apply_choices(&problem, table, 2).tile, 0);
-}
-
 static void what_cannot_be_is_refused(void **state) {
   (void)state;
   kdl_matmul_gpu *matmul;
@@ -156,7 +144,6 @@ int main(void) {
       cmocka_unit_test(last_tiles_are_divided),
       cmocka_unit_test(tiles_of_one_time_are_a_square),
       cmocka_unit_test(launches_begin_early),
-      cmocka_unit_test(a_choice_overrides),
       cmocka_unit_test(what_cannot_be_is_refused),
       cmocka_unit_test(tiles_that_cannot_be_launched_are_left_out),
   };

@@ -47,7 +47,8 @@ static void slots_are_numbered_and_checked(void **state) {
                  "kdl_sequence_add_slot: found a scalar of 4097 bytes, expected 1 to 4096");
   assert_refused(kdl_sequence_add_scalar(sequence, NULL, 0, &slot), KDL_BAD_CALL,
                  "kdl_sequence_add_slot: found a scalar of 0 bytes, expected 1 to 4096");
-  assert_refused(kdl_sequence_add_slot_of(sequence, 9, NULL, 0, &slot), KDL_BAD_CALL,
+  const kdl_slot_desc unknown = {.size = sizeof unknown, .kind = 9};
+  assert_refused(kdl_sequence_add_slot(sequence, &unknown, &slot), KDL_BAD_CALL,
                  "kdl_sequence_add_slot: found 9, expected a kdl_slot_kind");
   assert_int_equal(slot, 3);
   assert_int_equal(told(sequence).slot_count, 3);

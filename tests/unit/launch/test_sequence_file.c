@@ -311,7 +311,8 @@ static void nested_marks_and_loops_are_carried(void **state) {
                                         KDL_SLOT_SCALAR, KDL_SLOT_ITEMS};
   kdl_operand given[5];
   for (int i = 0; i < 5; ++i) {
-    assert_ok(kdl_sequence_add_slot_of(outer, kinds[i], NULL, i == 3 ? 4 : 0, &slots[i]));
+    const kdl_slot_desc desc = {.size = sizeof desc, .kind = kinds[i], .bytes = i == 3 ? 4 : 0};
+    assert_ok(kdl_sequence_add_slot(outer, &desc, &slots[i]));
     given[i] = kdl_operand_slot(slots[i]);
   }
   const uint32_t zero = 0;

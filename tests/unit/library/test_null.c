@@ -98,10 +98,11 @@ static kdl_status given(bool something) {
 /* A function of the caller's, or none. */
 #define VISIT(a, function) ((a) ? (function) : NULL)
 
-static kdl_status retain(kdl_library *of) {
-  kdl_library *kept = kdl_retain(of);
-  kdl_close(kept);
-  return given(kept);
+static kdl_status close_library(const char *file) {
+  kdl_library *opened = NULL;
+  kdl_status status = file ? kdl_open(file, NULL, &opened) : KDL_OK;
+  kdl_close(opened);
+  return status;
 }
 static kdl_status retain_kernel(kdl_kernel *of) {
   kdl_kernel *kept = kdl_kernel_retain(of);
@@ -193,8 +194,7 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
     &open_opts, &out)                                                                              \
   X(kdl_open_memory, open_and_close(kdl_open_memory(a[0], made.size, a[1], a[2]), a[2]), "non",    \
     made.data, &open_opts, &out)                                                                   \
-  X(kdl_retain, retain(a[0]), "n", lib)                                                            \
-  X(kdl_close, DONE(kdl_close(a[0] ? kdl_retain(a[0]) : NULL)), "o", lib)                          \
+  X(kdl_close, close_library(a[0]), "o", path)                                                     \
   X(kdl_image_count, given(kdl_image_count(a[0])), "n", lib)                                       \
   X(kdl_image_get, kdl_image_get(a[0], 0, a[1]), "nn", lib, &image_info)                           \
   X(kdl_image_value, given(kdl_image_value(a[0], 0, a[1])), "nn", lib, key)                        \

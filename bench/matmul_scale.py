@@ -7,7 +7,7 @@ The median of the blocks is given, in GFLOP/s (int8: GOP/s). "packed" has weight
 given plain operands. CPUS counts those that were busy, memory that is allocated for a block included. With few rows, OF COPY is the rate at which
 packed weights are read, over that at which PyTorch copies as many bytes (read and written). matmul_loop.so is bench/python/matmul_loop.c with libkdl.a as a shared library:
 
-    cc -O2 -shared -fPIC -Iinclude bench/python/matmul_loop.c build/lib/libkdl.a -lm -lpthread -ldl -o matmul_loop.so
+    cc -O2 -shared -fPIC -Iinclude bench/python/matmul_loop.c build/lib/libkdl_matmul.a build/lib/libkdl.a -lm -lpthread -ldl -o matmul_loop.so
 
 Where this CPU cannot link kernels, --library is one linked for it elsewhere: kdl link --for=host:... -o linked.offload.
 """

@@ -85,11 +85,10 @@ static void run(const subject *of, const kdl_matmul *matmul, const product *on) 
     require(kdl_matmul_gpu_run(matmul->gpu, of->queue, &problem), "run");
     return;
   }
-  require(on->is_packed
-              ? kdl_matmul_run_call(matmul, of->queue, &a, address(&on->scratch), &c, on->m, on->n,
-                                    on->k, KDL_MATMUL_SET)
-              : kdl_matmul_run_unpacked_call(matmul, of->queue, &a, &b, address(&on->scratch), &c,
-                                             on->m, on->n, on->k, KDL_MATMUL_SET),
+  require(on->is_packed ? kdl_matmul_run(matmul, of->queue, a, address(&on->scratch), c, on->m,
+                                         on->n, on->k, KDL_MATMUL_SET)
+                        : kdl_matmul_run_unpacked(matmul, of->queue, a, b, address(&on->scratch), c,
+                                                  on->m, on->n, on->k, KDL_MATMUL_SET),
           "run");
 }
 
@@ -149,13 +148,11 @@ static double compare_shape(const subject *of, const uint32_t shape[3], bool is_
   fill(of, &on.b, (size_t)on.k * on.n);
   on.c_bytes = (size_t)on.m * on.n * 4;
   require(kdl_alloc(of->device, on.c_bytes, &on.c), "alloc");
-  require(
-      kdl_alloc(of->device, kdl_matmul_packed_size_call(of->type, on.n, on.k) + 64, &on.scratch),
-      "alloc");
+  require(kdl_alloc(of->device, kdl_matmul_packed_size(of->type, on.n, on.k) + 64, &on.scratch),
+          "alloc");
   b = kdl_matmul_rows(address(&on.b), on.n);
   if (is_packed)
-    require(kdl_matmul_pack_call(&of->model, of->queue, &b, address(&on.scratch), on.n, on.k),
-            "pack");
+    require(kdl_matmul_pack(&of->model, of->queue, b, address(&on.scratch), on.n, on.k), "pack");
   double ratio = compare(of, &on, ms, out_equal);
   kdl_free(&on.a);
   kdl_free(&on.b);
@@ -189,7 +186,7 @@ int main(int argc, char **argv) {
   require(kdl_device_get(of.device, &info), "device");
   of.is_host = info.is_host;
   require(kdl_queue_create(of.device, NULL, &of.queue), "queue");
-  require(kdl_matmul_find_call(lib, of.device, of.type, threads, &of.tuned), "find");
+  require(kdl_matmul_find(lib, of.device, of.type, threads, &of.tuned), "find");
   of.model = of.tuned;
   of.model.tuner = of.model.unpacked_tuner = NULL;
   size_t count = of.is_host ? sizeof host_shapes / sizeof *host_shapes
@@ -206,7 +203,7 @@ int main(int argc, char **argv) {
   printf("%s, %u threads: tuned is %.3f times as fast as the model, geometric mean of %zu; results "
          "%s\n",
          argv[3], threads, exp(sum / (double)done), done, are_equal ? "equal" : "differ");
-  kdl_matmul_free_call(&of.tuned);
+  kdl_matmul_free(&of.tuned);
   kdl_queue_destroy(of.queue);
   kdl_close(lib);
   return are_equal ? 0 : 1;

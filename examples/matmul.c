@@ -113,6 +113,7 @@ int main(int argc, char **argv) {
   printf("%d batches, %d wrong, by image %zu (%s) on %s\n", batches, wrong, info.image, info.fit,
          info.device);
   free(first.weights), free(first.packed), free(second.weights), free(second.packed);
+  kdl_matmul_free(&matmul);
   kdl_close(lib);
   return wrong;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Matrices in the memory of GPUs: fills the kernels' parameter and launches them. */
+#include "matmul/division.h"
 #include "matmul/gpu_plan.h"
 #include "matmul/read_tiles.h"
 #include "matmul/tensor_map.h"

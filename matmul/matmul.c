@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The functions of <kdl/matmul.h> that are not inline: the inline ones, after checks. */
+/* The functions of <kdl/matmul.h>: a CPU's or a GPU's, after checks. */
+#include "matmul/cpu.h"
 #include "matmul/tuned.h"
 
 #include <stdarg.h>
@@ -38,7 +39,7 @@ static kdl_status check_matmul(const kdl_matmul *matmul) {
   kdl_status status = check_type(matmul->type);
   if (status != KDL_OK || (matmul->pack && matmul->multiply && matmul->unpacked))
     return status;
-  return refuse("matmul: found no kernels, expected what kdl_matmul_find_call gave");
+  return refuse("matmul: found no kernels, expected what kdl_matmul_find gave");
 }
 
 static kdl_status find_gpu(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
@@ -49,8 +50,8 @@ static kdl_status find_gpu(kdl_library *lib, kdl_device *device, kdl_matmul_type
   return kdl_matmul_gpu_find(lib, device, type, &out_matmul->gpu);
 }
 
-kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
-                                uint32_t threads, kdl_matmul *out_matmul) {
+kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
+                           uint32_t threads, kdl_matmul *out_matmul) {
   kdl_matmul found;
   kdl_device_info info = {.size = sizeof info};
   kdl_status status = IS_GIVEN(lib, device, out_matmul);
@@ -61,8 +62,8 @@ kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul
   if (status == KDL_OK && !is_gpu)
     status = check_type(type);
   if (status == KDL_OK)
-    status = is_gpu ? find_gpu(lib, device, type, &found)
-                    : kdl_matmul_find(lib, device, type, threads, &found);
+    status =
+        is_gpu ? find_gpu(lib, device, type, &found) : cpu_find(lib, device, type, threads, &found);
   if (status == KDL_OK && !is_gpu)
     status = cpu_tuners_create(&found);
   if (status == KDL_OK)
@@ -70,7 +71,7 @@ kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *device, kdl_matmul
   return status;
 }
 
-void kdl_matmul_free_call(kdl_matmul *matmul) {
+void kdl_matmul_free(kdl_matmul *matmul) {
   if (!matmul)
     return;
   kdl_matmul_gpu_free(matmul->gpu);
@@ -80,25 +81,25 @@ void kdl_matmul_free_call(kdl_matmul *matmul) {
   matmul->tuner = matmul->unpacked_tuner = NULL;
 }
 
-/* As the inline function counts, with every step checked. GPUs need no more, and have types of one
- * byte besides: rows of multiples of 32. */
-size_t kdl_matmul_packed_size_call(kdl_matmul_type type, uint32_t n, uint32_t k) {
+/* As kernels count, with every step checked. GPUs need no more, and have types of one byte besides:
+ * rows of multiples of 32. */
+size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, uint32_t k) {
   uint64_t most = ((uint64_t)n + 16) * ((uint64_t)k + 64);
   if ((unsigned)type > KDL_MATMUL_F32_E4M3FNUZ || (n && most / n < k) || most > SIZE_MAX / 8)
     return 0;
   if (type == KDL_MATMUL_F32_E4M3 || type == KDL_MATMUL_F32_E4M3FNUZ)
     return (size_t)n * (((size_t)k + 31) / 32 * 32);
-  return kdl_matmul_packed_size(type, n, k);
+  return kdl_matmul_packed_bytes(type, n, k);
 }
 
-kdl_status kdl_matmul_pack_call(const kdl_matmul *matmul, kdl_queue *queue,
-                                const kdl_matmul_matrix *b, void *packed, uint32_t n, uint32_t k) {
-  kdl_status status = IS_GIVEN(matmul, b, packed);
+kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix b,
+                           void *packed, uint32_t n, uint32_t k) {
+  kdl_status status = IS_GIVEN(matmul, packed);
   if (status == KDL_OK)
     status = check_matmul(matmul);
   if (status == KDL_OK && matmul->gpu)
-    return kdl_matmul_gpu_pack(matmul->gpu, queue, b, packed, n, k);
-  return status == KDL_OK ? kdl_matmul_pack(matmul, queue, *b, packed, n, k) : status;
+    return kdl_matmul_gpu_pack(matmul->gpu, queue, &b, packed, n, k);
+  return status == KDL_OK ? cpu_pack(matmul, queue, &b, packed, n, k) : status;
 }
 
 static kdl_status run_gpu(const kdl_matmul *matmul, kdl_queue *queue, const kdl_matmul_matrix *a,
@@ -113,44 +114,41 @@ static kdl_status run_gpu(const kdl_matmul *matmul, kdl_queue *queue, const kdl_
   return kdl_matmul_gpu_run(matmul->gpu, queue, &problem);
 }
 
-kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
-                               const kdl_matmul_matrix *a, const void *packed,
-                               const kdl_matmul_matrix *c, uint32_t m, uint32_t n, uint32_t k,
-                               kdl_matmul_mode mode) {
-  kdl_status status = IS_GIVEN(matmul, a, packed, c);
+kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix a,
+                          const void *packed, kdl_matmul_matrix c, uint32_t m, uint32_t n,
+                          uint32_t k, kdl_matmul_mode mode) {
+  kdl_status status = IS_GIVEN(matmul, packed);
   if (status == KDL_OK)
     status = check_matmul(matmul);
   if (status == KDL_OK)
     status = check_mode(mode);
   if (status == KDL_OK && matmul->gpu) {
     kdl_matmul_matrix b = kdl_matmul_gpu_packed(matmul->gpu, (void *)(uintptr_t)packed, k);
-    return run_gpu(matmul, queue, a, &b, c, m, n, k, mode);
+    return run_gpu(matmul, queue, &a, &b, &c, m, n, k, mode);
   }
   if (status == KDL_OK)
-    status = kdl_matmul_check_sizes(m, n, k); /* before a tuner takes it for a way that fails */
+    status = cpu_check_sizes(m, n, k); /* before a tuner takes it for a way that fails */
   if (status == KDL_OK && matmul->tuner)
-    return cpu_run_tuned(matmul, queue, *a, packed, *c, m, n, k, mode);
-  return status == KDL_OK ? kdl_matmul_run(matmul, queue, *a, packed, *c, m, n, k, mode) : status;
+    return cpu_run_tuned(matmul, queue, &a, packed, &c, m, n, k, mode);
+  return status == KDL_OK ? cpu_run(matmul, queue, &a, packed, &c, m, n, k, mode) : status;
 }
 
-kdl_status kdl_matmul_run_unpacked_call(const kdl_matmul *matmul, kdl_queue *queue,
-                                        const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
-                                        void *scratch, const kdl_matmul_matrix *c, uint32_t m,
-                                        uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  kdl_status status = IS_GIVEN(matmul, a, b, c);
+kdl_status kdl_matmul_run_unpacked(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix a,
+                                   kdl_matmul_matrix b, void *scratch, kdl_matmul_matrix c,
+                                   uint32_t m, uint32_t n, uint32_t k, kdl_matmul_mode mode) {
+  kdl_status status = IS_GIVEN(matmul);
   if (status == KDL_OK)
     status = check_matmul(matmul);
   if (status == KDL_OK)
     status = check_mode(mode);
   if (status == KDL_OK && matmul->gpu)
-    return run_gpu(matmul, queue, a, b, c, m, n, k, mode);
+    return run_gpu(matmul, queue, &a, &b, &c, m, n, k, mode);
   if (status == KDL_OK)
     status = IS_GIVEN(scratch);
   if (status == KDL_OK)
-    status = kdl_matmul_check_sizes(m, n, k);
+    status = cpu_check_sizes(m, n, k);
   if (status == KDL_OK && matmul->unpacked_tuner)
-    return cpu_run_unpacked_tuned(matmul, queue, *a, *b, scratch, *c, m, n, k, mode);
-  return status == KDL_OK
-             ? kdl_matmul_run_unpacked(matmul, queue, *a, *b, scratch, *c, m, n, k, mode)
-             : status;
+    return cpu_run_unpacked_tuned(matmul, queue, &a, &b, scratch, &c, m, n, k, mode);
+  return status == KDL_OK ? cpu_run_unpacked(matmul, queue, &a, &b, scratch, &c, m, n, k, mode)
+                          : status;
 }

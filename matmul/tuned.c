@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "matmul/tuned.h"
 
+#include "matmul/cpu.h"
+
 enum { BY_MODEL, BY_ROWS, BY_COLUMNS, BY_BOTH };
 enum { PACKED, ON_DEMAND, BEFORE }; /* B; the last two are ways to multiply with unpacked ones */
 
@@ -103,8 +105,8 @@ static uint32_t unusable(const kdl_matmul *matmul, const cpu_way *ways, uint32_t
   return bits;
 }
 
-kdl_status cpu_run_tuned(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix a,
-                         const void *packed, kdl_matmul_matrix c, uint32_t m, uint32_t n,
+kdl_status cpu_run_tuned(const kdl_matmul *matmul, kdl_queue *queue, const kdl_matmul_matrix *a,
+                         const void *packed, const kdl_matmul_matrix *c, uint32_t m, uint32_t n,
                          uint32_t k, kdl_matmul_mode mode) {
   const uint64_t numbers[] = {m, n, k, matmul->threads};
   uint32_t words = kdl_matmul_words(matmul->type, k);
@@ -114,36 +116,36 @@ kdl_status cpu_run_tuned(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_
   uint32_t way =
       kdl_tuner_begin(matmul->tuner, queue, numbers, bits, mode == KDL_MATMUL_SET ? &launch : NULL);
   do {
-    status = kdl_matmul_run_divided(matmul, queue, a, packed, c, m, n, k, mode,
-                                    divide(matmul, &packed_ways[way], m, n, words));
+    kdl_matmul_division division = divide(matmul, &packed_ways[way], m, n, words);
+    status = cpu_run_divided(matmul, queue, a, packed, c, m, n, k, mode, &division);
     if (mode != KDL_MATMUL_SET)
       return status;
   } while (kdl_tuner_end(matmul->tuner, queue, &launch, status) && (way = launch.way, 1));
   return status;
 }
 
-static kdl_status run_way(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix a,
-                          kdl_matmul_matrix b, void *scratch, kdl_matmul_matrix c, uint32_t m,
-                          uint32_t n, uint32_t k, const cpu_way *way) {
+static kdl_status run_way(const kdl_matmul *matmul, kdl_queue *queue, const kdl_matmul_matrix *a,
+                          const kdl_matmul_matrix *b, void *scratch, const kdl_matmul_matrix *c,
+                          uint32_t m, uint32_t n, uint32_t k, const cpu_way *way) {
   kdl_matmul_division division = divide(matmul, way, m, n, kdl_matmul_words(matmul->type, k));
   if (way->pack == ON_DEMAND)
-    return kdl_matmul_run_unpacked_divided(matmul, queue, a, b, scratch, c, m, n, k, KDL_MATMUL_SET,
-                                           division);
-  kdl_status status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
+    return cpu_run_unpacked_divided(matmul, queue, a, b, scratch, c, m, n, k, KDL_MATMUL_SET,
+                                    &division);
+  kdl_status status = cpu_pack(matmul, queue, b, scratch, n, k);
   return status ? status
-                : kdl_matmul_run_divided(matmul, queue, a, scratch, c, m, n, k, KDL_MATMUL_SET,
-                                         division);
+                : cpu_run_divided(matmul, queue, a, scratch, c, m, n, k, KDL_MATMUL_SET, &division);
 }
 
 /* A division of K is left to the model: sums depend on it. */
-kdl_status cpu_run_unpacked_tuned(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix a,
-                                  kdl_matmul_matrix b, void *scratch, kdl_matmul_matrix c,
-                                  uint32_t m, uint32_t n, uint32_t k, kdl_matmul_mode mode) {
+kdl_status cpu_run_unpacked_tuned(const kdl_matmul *matmul, kdl_queue *queue,
+                                  const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
+                                  void *scratch, const kdl_matmul_matrix *c, uint32_t m, uint32_t n,
+                                  uint32_t k, kdl_matmul_mode mode) {
   const uint64_t numbers[] = {m, n, k, matmul->threads};
   uint32_t words = kdl_matmul_words(matmul->type, k);
   kdl_matmul_division model = kdl_matmul_divide_unpacked(matmul, m, n, k);
   if (model.depths > 1 || mode != KDL_MATMUL_SET)
-    return kdl_matmul_run_unpacked(matmul, queue, a, b, scratch, c, m, n, k, mode);
+    return cpu_run_unpacked(matmul, queue, a, b, scratch, c, m, n, k, mode);
   int is_free = m > 32 && !kdl_matmul_packs_rows(matmul, n, words);
   int packs = kdl_matmul_packs_on_demand(matmul, m, n, k, &model, 0) ? ON_DEMAND : BEFORE;
   uint32_t bits = unusable(matmul, unpacked_ways, unpacked_count, m, n, words, packs, is_free);
@@ -152,7 +154,7 @@ kdl_status cpu_run_unpacked_tuned(const kdl_matmul *matmul, kdl_queue *queue, kd
   uint32_t way = kdl_tuner_begin(matmul->unpacked_tuner, queue, numbers, bits, &launch);
   do {
     status = way ? run_way(matmul, queue, a, b, scratch, c, m, n, k, &unpacked_ways[way])
-                 : kdl_matmul_run_unpacked(matmul, queue, a, b, scratch, c, m, n, k, mode);
+                 : cpu_run_unpacked(matmul, queue, a, b, scratch, c, m, n, k, mode);
   } while (kdl_tuner_end(matmul->unpacked_tuner, queue, &launch, status) && (way = launch.way, 1));
   return status;
 }

@@ -13,12 +13,13 @@
  */
 kdl_status cpu_tuners_create(kdl_matmul *matmul);
 
-kdl_status cpu_run_tuned(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix a,
-                         const void *packed, kdl_matmul_matrix c, uint32_t m, uint32_t n,
+kdl_status cpu_run_tuned(const kdl_matmul *matmul, kdl_queue *queue, const kdl_matmul_matrix *a,
+                         const void *packed, const kdl_matmul_matrix *c, uint32_t m, uint32_t n,
                          uint32_t k, kdl_matmul_mode mode);
-kdl_status cpu_run_unpacked_tuned(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix a,
-                                  kdl_matmul_matrix b, void *scratch, kdl_matmul_matrix c,
-                                  uint32_t m, uint32_t n, uint32_t k, kdl_matmul_mode mode);
+kdl_status cpu_run_unpacked_tuned(const kdl_matmul *matmul, kdl_queue *queue,
+                                  const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
+                                  void *scratch, const kdl_matmul_matrix *c, uint32_t m, uint32_t n,
+                                  uint32_t k, kdl_matmul_mode mode);
 
 /* The way of a GPU's product: way 0 is the plan of the least cost, others have a tile of their own,
  * with parts of K and without. */

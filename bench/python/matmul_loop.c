@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Products from C, for bench/python/matmul.py and bench/matmul_scale.py: a shared library with
- * libkdl's static one in it. */
+ * the static ones of libkdl in it. */
 #include <kdl/matmul.h>
 
 #include <stdbool.h>
@@ -91,5 +91,7 @@ double matmul_loop(const char *path, int type, unsigned threads, void *a, void *
     if (!self.packed || !self.scratch || pack_weights(&self) != KDL_OK)
       return -1;
   }
-  return timed(&self, count);
+  double seconds = timed(&self, count);
+  kdl_matmul_free(&self.matmul);
+  return seconds;
 }

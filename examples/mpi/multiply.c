@@ -92,6 +92,7 @@ void multiplier_close(multiplier *it) {
     kdl_free(&it->c);
   }
   free(it->scratch);
+  kdl_matmul_free(&it->matmul);
   kdl_queue_destroy(it->queue);
   kdl_close(it->lib);
 }

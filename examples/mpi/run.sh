@@ -13,7 +13,7 @@ peer=()
 if [ -e "$(mpicc -print-file-name=libscalapack-openmpi.so)" ]; then
   peer=(-DWITH_SCALAPACK -lscalapack-openmpi)
 fi
-mpicc -std=gnu17 -O2 -I"$source/include" "$source/examples/mpi/summa.c" "$source/examples/mpi/multiply.c" "$source/examples/mpi/bind.c" -o summa -L"$build/lib" -lkdl \
+mpicc -std=gnu17 -O2 -I"$source/include" "$source/examples/mpi/summa.c" "$source/examples/mpi/multiply.c" "$source/examples/mpi/bind.c" -o summa -L"$build/lib" -lkdl_matmul -lkdl \
   "${peer[@]}" -Wl,-rpath,"$build/lib"
 "$build/bin/kdl" cc "$source/examples/mpi/panel.c" --targets=x86-64-v2,x86-64-v4,opencl-c,compute_75 -o panels.offload
 # As root, and with more processes than processors: this is one small machine. One thread each, also of BLAS.

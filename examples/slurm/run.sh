@@ -47,7 +47,7 @@ daemon=$!
 for _ in $(seq 100); do sinfo -h -o %T 2>/dev/null | grep -q idle && break; sleep 0.1; done
 sinfo -h -o %T 2>/dev/null | grep -q idle || { echo "skipped: slurmd does not start here: $(tail -n 1 slurmd.log slurmd.out | tr '\n' ' ')"; exit 77; }
 
-mpicc -std=gnu17 -O2 -I"$source/include" "$source/examples/mpi/summa.c" "$source/examples/mpi/multiply.c" "$source/examples/mpi/bind.c" -o summa -L"$build/lib" -lkdl -Wl,-rpath,"$build/lib"
+mpicc -std=gnu17 -O2 -I"$source/include" "$source/examples/mpi/summa.c" "$source/examples/mpi/multiply.c" "$source/examples/mpi/bind.c" -o summa -L"$build/lib" -lkdl_matmul -lkdl -Wl,-rpath,"$build/lib"
 "$build/bin/kdl" cc "$source/examples/mpi/panel.c" --targets=x86-64-v2,x86-64-v4,compute_75 -o panels.offload
 
 # On the CPU; then on four GPUs of a fake driver, of which each task must have its own.

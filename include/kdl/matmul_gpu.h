@@ -86,7 +86,7 @@ KDL_API kdl_status kdl_matmul_gpu_run(const kdl_matmul_gpu *matmul, kdl_queue *q
 /* Weights that are used often, packed: B in rows along K, with zeros after them to a multiple of 32
  * bytes. It pays for bytes that lie along N, which the instructions cannot read, and for strides
  * that are not multiples of 16 bytes; values of two bytes are as fast along N. `packed` is an
- * address of the device with kdl_matmul_packed_size_call bytes. One launch; afterwards the matrix
+ * address of the device with kdl_matmul_packed_size bytes. One launch; afterwards the matrix
  * of kdl_matmul_gpu_packed is a problem's B. */
 KDL_API kdl_status kdl_matmul_gpu_pack(const kdl_matmul_gpu *matmul, kdl_queue *queue,
                                        const kdl_matmul_matrix *b, void *packed, uint32_t n,

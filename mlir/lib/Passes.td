@@ -344,7 +344,7 @@ def KdlLowerContractions : Pass<"kdl-lower-contractions", "::mlir::ModuleOp"> {
     `linalg.matmul`, `matvec`, `vecmat`, transposed forms, `linalg.contract` and generic ones, on
     memrefs of any strides, of bf16, f16, f32 or signed i8, become calls of
     `kdl_matmul_plain_TYPE_part`, or of `kdl_matmul_pack_TYPE_part` and `kdl_matmul_TYPE_part`: the
-    functions that implement `<kdl/matmul.h>`, whose rules also choose between the two. For a
+    functions of the matmul library, whose rules also choose between the two. For a
     dynamic size the choice happens at run time, in `kdl_matmul_TYPE_dynamic_scratch`, `_parts` and
     `_part`, in loops over as much as these take at a time. A fill with zeros just before is
     dropped. The callee has its object in `kdl.object`, and `kdl.calls` names the microkernel that

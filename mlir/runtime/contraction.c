@@ -4,6 +4,7 @@
  * of a binary with the kernels of the matmul library. To compiled code it is a kernel; its entry
  * launches those of the library, with the tile for the shape and the device.
  */
+#include "matmul/cpu.h"
 #include "runtime.h"
 
 #include <kdl/extension.h>
@@ -173,9 +174,8 @@ static kdl_status run_matrix(const kdl_mlir_contraction *contraction, kdl_queue 
                    f.residual.row_stride == f.result.row_stride &&
                    f.residual.column_stride == f.result.column_stride;
   f.sums = own && !adds ? kdl_matmul_rows(own, p->n) : f.result;
-  kdl_status status =
-      kdl_matmul_run_unpacked(&contraction->matmul, queue, a, b, scratch, f.sums, p->m, p->n, p->k,
-                              adds ? KDL_MATMUL_ADD : KDL_MATMUL_SET);
+  kdl_status status = cpu_run_unpacked(&contraction->matmul, queue, &a, &b, scratch, &f.sums, p->m,
+                                       p->n, p->k, adds ? KDL_MATMUL_ADD : KDL_MATMUL_SET);
   if (status != KDL_OK || adds || (is_sum && !f.residual.elements))
     return status;
   return kdl_host_parallel(p->m, finish_row, &f);
@@ -184,7 +184,7 @@ static kdl_status run_matrix(const kdl_mlir_contraction *contraction, kdl_queue 
 static kdl_status run_on_host(const kdl_mlir_contraction *contraction, kdl_queue *queue,
                               const kdl_matmul_gpu_problem *p) {
   const int needs_sums = p->residual.elements || result_bytes(p->result) == 2;
-  void *scratch = malloc(kdl_matmul_packed_size(contraction->matmul.type, p->n, p->k) + 64);
+  void *scratch = malloc(kdl_matmul_packed_bytes(contraction->matmul.type, p->n, p->k) + 64);
   void *own = needs_sums ? malloc((size_t)p->m * p->n * 4 + 64) : NULL;
   kdl_status status = KDL_OK;
   if (!scratch || (needs_sums && !own))
@@ -318,10 +318,10 @@ static kdl_status make_contraction(kdl_mlir_module *module, const kdl_mlir_devic
   made->head.entry = launch_contraction;
   made->head.queue = ((kdl_queue_head *)device->queue)->queue;
   made->matmul.type = type;
-  kdl_status status = device->is_host
-                          ? kdl_matmul_find(module->library, device->device, type,
-                                            kdl_host_thread_count(), &made->matmul)
-                          : kdl_matmul_gpu_find(module->library, device->device, type, &made->gpu);
+  kdl_status status =
+      device->is_host
+          ? cpu_find(module->library, device->device, type, kdl_host_thread_count(), &made->matmul)
+          : kdl_matmul_gpu_find(module->library, device->device, type, &made->gpu);
   if (status != KDL_OK) {
     free(made);
     return status;

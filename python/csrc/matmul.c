@@ -90,7 +90,7 @@ static bool operand_from(PyObject *object, const char *name, const char *letters
 
 /* Memory for a packed matrix; NULL with the exception set. */
 static void *allocate_packed(kdl_matmul_type type, uint32_t n, uint32_t k) {
-  size_t size = kdl_matmul_packed_size_call(type, n, k);
+  size_t size = kdl_matmul_packed_size(type, n, k);
   bool is_lost = !size && n && k;
   void *data = is_lost ? NULL : aligned_alloc(64, (size + 64) / 64 * 64);
   if (!data)
@@ -106,7 +106,7 @@ static void *scratch_kept;
 static size_t scratch_size;
 
 static void *scratch_acquire(kdl_matmul_type type, uint32_t n, uint32_t k, size_t *out_size) {
-  size_t size = kdl_matmul_packed_size_call(type, n, k);
+  size_t size = kdl_matmul_packed_size(type, n, k);
   void *kept = scratch_kept;
   *out_size = scratch_size;
   scratch_kept = NULL;
@@ -140,8 +140,8 @@ static kdl_status run_packed(const py_matmul *self, const operand *a, const py_p
   kdl_status status;
   py_queue_use use;
   py_queue_use_begin(&use, self->host, NULL);
-  Py_BEGIN_ALLOW_THREADS status = kdl_matmul_run_call(
-      &self->matmul, NULL, &a->matrix, b->data, &c->matrix, a->rows, b->n, b->k, KDL_MATMUL_SET);
+  Py_BEGIN_ALLOW_THREADS status = kdl_matmul_run(&self->matmul, NULL, a->matrix, b->data, c->matrix,
+                                                 a->rows, b->n, b->k, KDL_MATMUL_SET);
   Py_END_ALLOW_THREADS py_queue_use_end(&use);
   return status;
 }
@@ -152,8 +152,8 @@ static kdl_status run_plain(const py_matmul *self, const operand *a, const opera
   py_queue_use use;
   py_queue_use_begin(&use, self->host, NULL);
   Py_BEGIN_ALLOW_THREADS status =
-      kdl_matmul_run_unpacked_call(&self->matmul, NULL, &a->matrix, &b->matrix, scratch, &c->matrix,
-                                   a->rows, b->columns, a->columns, KDL_MATMUL_SET);
+      kdl_matmul_run_unpacked(&self->matmul, NULL, a->matrix, b->matrix, scratch, c->matrix,
+                              a->rows, b->columns, a->columns, KDL_MATMUL_SET);
   Py_END_ALLOW_THREADS py_queue_use_end(&use);
   return status;
 }
@@ -260,7 +260,7 @@ static bool pack_into(py_packed *self, const operand *b) {
   py_queue_use use;
   py_queue_use_begin(&use, self->matmul->host, NULL);
   Py_BEGIN_ALLOW_THREADS status =
-      kdl_matmul_pack_call(&self->matmul->matmul, NULL, &b->matrix, self->data, self->n, self->k);
+      kdl_matmul_pack(&self->matmul->matmul, NULL, b->matrix, self->data, self->n, self->k);
   Py_END_ALLOW_THREADS py_queue_use_end(&use);
   if (status != KDL_OK)
     py_raise_for(status, "matmul");
@@ -328,12 +328,14 @@ static PyObject *matmul_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_device_find("host", &host);
   if (status == KDL_OK)
-    status = kdl_matmul_find_call(((py_library *)library)->library, host, (kdl_matmul_type)kind,
-                                  threads, &matmul);
+    status = kdl_matmul_find(((py_library *)library)->library, host, (kdl_matmul_type)kind, threads,
+                             &matmul);
   Py_END_ALLOW_THREADS if (status != KDL_OK) return py_raise_for(status, "matmul");
   py_matmul *self = PyObject_New(py_matmul, type);
-  if (!self)
+  if (!self) {
+    kdl_matmul_free(&matmul);
     return NULL;
+  }
   self->matmul = matmul;
   self->host = host;
   self->library = library;
@@ -342,6 +344,7 @@ static PyObject *matmul_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 }
 
 static void matmul_destroy(PyObject *object) {
+  kdl_matmul_free(&((py_matmul *)object)->matmul);
   Py_DECREF(((py_matmul *)object)->library);
   py_object_free(object);
 }

@@ -166,7 +166,8 @@ cc -std=c17 -Wall -Werror "$consumer/matmul.c" $(pkg-config --cflags --libs libk
 ./matmul-call || fail "a program on libkdl_matmul: exit code $?"
 # The first line of <kdl/matmul.h>: libraries that come with libkdl are found by their name.
 if [ -e "$libdir/kdl/kdl-matmul.offload" ]; then
-  cc -std=c17 "${cflags[@]}" "$source/examples/matmul.c" "${libs[@]}" -lm -o matmul
+  # shellcheck disable=SC2046 # pkg-config's words
+  cc -std=c17 "$source/examples/matmul.c" $(pkg-config --cflags --libs libkdl_matmul) -o matmul
   ./matmul >matmul.log || fail "kdl_open(\"kdl-matmul\") in an installed tree: $(cat matmul.log)"
   echo "install: kdl-matmul: found by its name"
 fi

@@ -107,12 +107,12 @@ fi
 
 # Nor may the user say how products are divided.
 cat >whole_k.c <<'END'
-#include <kdl/matmul.h>
+#include "matmul/division.h"
 int main(void) {
   return kdl_matmul_whole_k_is_set();
 }
 END
-clang-22 -I"$source/include" -c whole_k.c -o whole_k.o
+clang-22 -I"$source" -I"$source/include" -c whole_k.c -o whole_k.o
 clang-22 whole_k.o -o plain-whole_k -Wl,--unresolved-symbols=ignore-all
 as_other plain-whole_k whole_k
 if KDL_MATMUL_WHOLE_K=1 ./plain-whole_k; then echo "setuid: KDL_MATMUL_WHOLE_K: expected it to be set"; exit 1; fi

@@ -367,7 +367,7 @@ static void run(const test *given, kdl_buffer workspace) {
   p.a = on_device(&s.a, element_size()), p.a_batch = s.a.batch;
   p.b = on_device(&s.b, element_size()), p.b_batch = s.b.batch;
   kdl_buffer packed = {0};
-  must(kdl_alloc(device, kdl_matmul_packed_size_call(type, t->n, t->k) + 1, &packed), "kdl_alloc");
+  must(kdl_alloc(device, kdl_matmul_packed_size(type, t->n, t->k) + 1, &packed), "kdl_alloc");
   if (t->epilogue & 64) {
     void *at = (void *)(uintptr_t)packed.address;
     must(kdl_matmul_gpu_pack(matmul, queue, &p.b, at, t->n, t->k), "kdl_matmul_gpu_pack");
@@ -533,19 +533,19 @@ static void run_common(void) {
   static float sums[n * n];
   for (uint32_t i = 0; i < n * n; ++i)
     ones[i] = bf16_of(1.0f), sums[i] = 2.0f;
-  must(kdl_matmul_find_call(library, device, KDL_MATMUL_F32_BF16, 1, &both), "find_call");
+  must(kdl_matmul_find(library, device, KDL_MATMUL_F32_BF16, 1, &both), "find");
   must(kdl_alloc(device, sizeof ones + sizeof sums, &buffer), "kdl_alloc");
   must(kdl_write(queue, &buffer, 0, ones, sizeof ones), "kdl_write");
   must(kdl_write(queue, &buffer, sizeof ones, sums, sizeof sums), "kdl_write");
   kdl_matmul_matrix a = kdl_matmul_rows((void *)(uintptr_t)buffer.address, n);
   kdl_matmul_matrix c = kdl_matmul_rows((void *)(uintptr_t)(buffer.address + sizeof ones), n);
-  must(kdl_matmul_run_unpacked_call(&both, queue, &a, &a, NULL, &c, n, n, n, KDL_MATMUL_ADD),
+  must(kdl_matmul_run_unpacked(&both, queue, a, a, NULL, c, n, n, n, KDL_MATMUL_ADD),
        "run_unpacked_call");
   kdl_buffer packed;
-  must(kdl_alloc(device, kdl_matmul_packed_size_call(KDL_MATMUL_F32_BF16, n, n), &packed), "alloc");
+  must(kdl_alloc(device, kdl_matmul_packed_size(KDL_MATMUL_F32_BF16, n, n), &packed), "alloc");
   void *weights = (void *)(uintptr_t)packed.address;
-  must(kdl_matmul_pack_call(&both, queue, &a, weights, n, n), "pack_call");
-  must(kdl_matmul_run_call(&both, queue, &a, weights, &c, n, n, n, KDL_MATMUL_ADD), "run_call");
+  must(kdl_matmul_pack(&both, queue, a, weights, n, n), "pack");
+  must(kdl_matmul_run(&both, queue, a, weights, c, n, n, n, KDL_MATMUL_ADD), "run");
   must(kdl_read(queue, sums, &buffer, sizeof ones, sizeof sums), "kdl_read");
   must(kdl_sync(queue), "kdl_sync");
   bool is_right = true;
@@ -556,7 +556,7 @@ static void run_common(void) {
   printf("%-6s C += A B by the interface of CPUs\n", is_right ? "ok" : "FAILED");
   kdl_free(&buffer);
   kdl_free(&packed);
-  kdl_matmul_free_call(&both);
+  kdl_matmul_free(&both);
 }
 
 static bool find_gpu(const char *backend) {

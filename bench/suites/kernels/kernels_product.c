@@ -73,6 +73,7 @@ kdl_status kernels_product_run(const kernels_product *product) {
 void kernels_product_free(kernels_product *product) {
   if (product->prepared)
     gemm_onednn.release(product->prepared);
+  kdl_matmul_free(&product->matmul);
   kdl_close(product->library);
   free(product->packed);
   *product = (kernels_product){.n = 0};

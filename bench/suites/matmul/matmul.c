@@ -62,6 +62,7 @@ typedef struct {
 } subject;
 
 static void subject_free(subject *s) {
+  kdl_matmul_free(&s->ours.matmul);
   for (size_t i = 0; i < s->peer_count; ++i)
     s->peers[i]->release(s->prepared[i]);
   for (size_t i = 0; i < sizeof s->memory / sizeof *s->memory; ++i)

@@ -36,7 +36,8 @@
 /* Group memory for one tile at the full depth. */
 #define KDL_KERNEL_SHARED (1 << 18)
 #include <kdl/kernel.h>
-#include <kdl/matmul.h>
+
+#include "matmul/division.h"
 
 /* The names are macros, to be replaced before they are pasted. */
 #define KERNEL(...) KDL_KERNEL(__VA_ARGS__)
@@ -368,7 +369,7 @@ PART(sum_name)(const result *sums, uint32_t depths, result *c, int64_t c_row_str
   GROUP(sum_name)(&group, sums, depths, c, c_row_stride, c_column_stride, m, n, accumulate);
 }
 
-/* Sizes that are known when the program runs: what <kdl/matmul.h> decides of a product is decided
+/* Sizes that are known when the program runs: what division.h decides of a product is decided
  * then, for so many threads. B is packed into so many bytes, where there are any; then so many
  * parts make C. */
 #define DYNAMIC(name, what) DYNAMIC_(name, what)
@@ -381,7 +382,8 @@ INLINE kdl_matmul on_threads(uint32_t threads) {
 HIDDEN uint64_t DYNAMIC(matmul_name, scratch)(uint32_t m, uint32_t n, uint32_t k,
                                               uint32_t threads) {
   kdl_matmul matmul = on_threads(threads);
-  return kdl_matmul_fuses_packing(&matmul, m, n, k) ? 0 : kdl_matmul_packed_size(matmul_type, n, k);
+  return kdl_matmul_fuses_packing(&matmul, m, n, k) ? 0
+                                                    : kdl_matmul_packed_bytes(matmul_type, n, k);
 }
 
 HIDDEN uint32_t DYNAMIC(matmul_name, parts)(uint32_t m, uint32_t n, uint32_t threads) {

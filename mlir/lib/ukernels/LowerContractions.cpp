@@ -98,7 +98,7 @@ private:
   Location where;
   linalg::LinalgOp op;
   const UnpackedContraction &product;
-  uint32_t threads; // for <kdl/matmul.h>: 2 also represents more
+  uint32_t threads; // for matmul/division.h: 2 also represents more
   function_ref<func::FuncOp(StringRef, FunctionType)> declare;
 };
 
@@ -294,7 +294,7 @@ void MatmulCalls::buildStatic(Value adds, uint32_t on, Elements elements) {
   Value packed, memory;
   if (packs)
     packed = allocate(
-        builder.getIndexAttr(static_cast<int64_t>(kdl_matmul_packed_size(product.type, n, k))));
+        builder.getIndexAttr(static_cast<int64_t>(kdl_matmul_packed_bytes(product.type, n, k))));
   if (count == 1)
     memory = allocate(builder.getIndexAttr(bytes));
   each(elements, [&](ValueRange element) {

@@ -4,10 +4,9 @@
 #ifndef KDL_MLIR_LIB_UKERNELS_UNPACKEDCONTRACTION_H
 #define KDL_MLIR_LIB_UKERNELS_UNPACKEDCONTRACTION_H
 
+#include "matmul/division.h"
 #include "ukernels/Contraction.h"
 #include "ukernels/UkernelSelection.h"
-
-#include <kdl/matmul.h>
 
 namespace mlir::kdl {
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 int main(void) {
-  return kdl_matmul_find_call(NULL, NULL, KDL_MATMUL_F32_F32, 1, NULL) != KDL_BAD_CALL ||
-         strcmp(kdl_error_message(),
-                "kdl_matmul_find_call: found NULL for lib, expected a pointer") != 0;
+  return kdl_matmul_find(NULL, NULL, KDL_MATMUL_F32_F32, 1, NULL) != KDL_BAD_CALL ||
+         strcmp(kdl_error_message(), "kdl_matmul_find: found NULL for lib, expected a pointer") !=
+             0;
 }

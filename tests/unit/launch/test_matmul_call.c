@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The functions of <kdl/matmul.h> for other languages: what they refuse, and that they agree with
- * the inline ones. Their results are tested from Python: python/tests/test_matmul.py. */
+/* What the functions of <kdl/matmul.h> refuse, and the sizes they tell. Their results are tested
+ * from Python: python/tests/test_matmul.py. */
 #include "launch_support.h"
+#include "matmul/cpu.h"
 
 #include <kdl/matmul_gpu.h>
 
@@ -14,22 +15,22 @@ static void null_is_refused(void **state) {
   (void)state;
   kdl_matmul matmul = nothing();
   kdl_matmul_matrix matrix = kdl_matmul_rows(&matmul, 1);
-  assert_fails(kdl_matmul_find_call(NULL, NULL, KDL_MATMUL_F32_F32, 1, &matmul), KDL_BAD_CALL,
-               "kdl_matmul_find_call: found NULL for lib, expected a pointer");
-  assert_fails(kdl_matmul_pack_call(&matmul, NULL, NULL, &matrix, 1, 1), KDL_BAD_CALL,
-               "kdl_matmul_pack_call: found NULL for b, expected a pointer");
-  assert_fails(kdl_matmul_run_call(&matmul, NULL, &matrix, NULL, &matrix, 1, 1, 1, KDL_MATMUL_SET),
-               KDL_BAD_CALL, "kdl_matmul_run_call: found NULL for packed, expected a pointer");
-  assert_fails(kdl_matmul_run_unpacked_call(&matmul, NULL, &matrix, &matrix, &matrix, NULL, 1, 1, 1,
-                                            KDL_MATMUL_SET),
-               KDL_BAD_CALL, "kdl_matmul_run_unpacked_call: found NULL for c, expected a pointer");
+  assert_fails(kdl_matmul_find(NULL, NULL, KDL_MATMUL_F32_F32, 1, &matmul), KDL_BAD_CALL,
+               "kdl_matmul_find: found NULL for lib, expected a pointer");
+  assert_fails(kdl_matmul_pack(&matmul, NULL, matrix, NULL, 1, 1), KDL_BAD_CALL,
+               "kdl_matmul_pack: found NULL for packed, expected a pointer");
+  assert_fails(kdl_matmul_run(&matmul, NULL, matrix, NULL, matrix, 1, 1, 1, KDL_MATMUL_SET),
+               KDL_BAD_CALL, "kdl_matmul_run: found NULL for packed, expected a pointer");
+  assert_fails(
+      kdl_matmul_run_unpacked(NULL, NULL, matrix, matrix, &matrix, matrix, 1, 1, 1, KDL_MATMUL_SET),
+      KDL_BAD_CALL, "kdl_matmul_run_unpacked: found NULL for matmul, expected a pointer");
 }
 
 /* Groups are counted in 32 bits. */
 static void threads_have_a_most(void **state) {
   (void)state;
   kdl_matmul matmul = nothing();
-  (void)kdl_matmul_find(NULL, NULL, KDL_MATMUL_F32_F32, UINT32_MAX, &matmul);
+  (void)cpu_find(NULL, NULL, KDL_MATMUL_F32_F32, UINT32_MAX, &matmul);
   assert_int_equal(matmul.threads, KDL_MATMUL_MAX_THREADS);
   kdl_launch_desc desc = kdl_matmul_grid(&matmul, 28, UINT32_MAX);
   assert_int_equal(desc.grid[1], 8 * KDL_MATMUL_MAX_THREADS);
@@ -39,16 +40,15 @@ static void what_was_not_found_is_refused(void **state) {
   (void)state;
   kdl_matmul matmul = nothing();
   kdl_matmul_matrix matrix = kdl_matmul_rows(&matmul, 1);
-  const char *expected = "matmul: found no kernels, expected what kdl_matmul_find_call gave";
-  assert_fails(kdl_matmul_pack_call(&matmul, NULL, &matrix, &matrix, 1, 1), KDL_BAD_CALL, expected);
-  assert_fails(
-      kdl_matmul_run_call(&matmul, NULL, &matrix, &matrix, &matrix, 1, 1, 1, KDL_MATMUL_SET),
-      KDL_BAD_CALL, expected);
+  const char *expected = "matmul: found no kernels, expected what kdl_matmul_find gave";
+  assert_fails(kdl_matmul_pack(&matmul, NULL, matrix, &matrix, 1, 1), KDL_BAD_CALL, expected);
+  assert_fails(kdl_matmul_run(&matmul, NULL, matrix, &matrix, matrix, 1, 1, 1, KDL_MATMUL_SET),
+               KDL_BAD_CALL, expected);
   matmul.type = (kdl_matmul_type)4;
-  assert_fails(kdl_matmul_pack_call(&matmul, NULL, &matrix, &matrix, 1, 1), KDL_BAD_CALL,
+  assert_fails(kdl_matmul_pack(&matmul, NULL, matrix, &matrix, 1, 1), KDL_BAD_CALL,
                "matmul: found type 4, expected KDL_MATMUL_F32_BF16 (0) to F32_F16 (3)");
   for (unsigned type = KDL_MATMUL_F32_E4M3; type < 7; ++type)
-    assert_fails(kdl_matmul_find(NULL, NULL, (kdl_matmul_type)type, 1, &matmul), KDL_BAD_CALL,
+    assert_fails(cpu_find(NULL, NULL, (kdl_matmul_type)type, 1, &matmul), KDL_BAD_CALL,
                  "matmul: found a type without kernels for the CPU, expected KDL_MATMUL_F32_BF16 "
                  "(0) to F32_F16 (3)");
 }
@@ -67,39 +67,32 @@ static void sizes_of_32_bits_are_refused(void **state) {
     const uint32_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
     kdl_matmul_division one = {1, 1, 1, 0, 0, 0};
     if (i) {
+      assert_fails(cpu_pack(&matmul, NULL, &any, &any, n, k), KDL_BAD_CALL, expected);
       assert_fails(kdl_matmul_pack(&matmul, NULL, any, &any, n, k), KDL_BAD_CALL, expected);
-      assert_fails(kdl_matmul_pack_call(&matmul, NULL, &any, &any, n, k), KDL_BAD_CALL, expected);
     }
-    if (i < 2)
-      assert_fails(kdl_matmul_sum(&matmul, NULL, &any, 1, any, m, n, KDL_MATMUL_SET), KDL_BAD_CALL,
-                   expected);
-    assert_fails(
-        kdl_matmul_run_divided(&matmul, NULL, any, &any, any, m, n, k, KDL_MATMUL_SET, one),
-        KDL_BAD_CALL, expected);
-    assert_fails(kdl_matmul_run_unpacked_divided(&matmul, NULL, any, any, &any, any, m, n, k,
-                                                 KDL_MATMUL_SET, one),
+    assert_fails(cpu_run_divided(&matmul, NULL, &any, &any, &any, m, n, k, KDL_MATMUL_SET, &one),
+                 KDL_BAD_CALL, expected);
+    assert_fails(cpu_run_unpacked_divided(&matmul, NULL, &any, &any, &any, &any, m, n, k,
+                                          KDL_MATMUL_SET, &one),
+                 KDL_BAD_CALL, expected);
+    assert_fails(kdl_matmul_run(&matmul, NULL, any, &any, any, m, n, k, KDL_MATMUL_SET),
                  KDL_BAD_CALL, expected);
     assert_fails(
         kdl_matmul_run_unpacked(&matmul, NULL, any, any, &any, any, m, n, k, KDL_MATMUL_SET),
         KDL_BAD_CALL, expected);
-    assert_fails(kdl_matmul_run_call(&matmul, NULL, &any, &any, &any, m, n, k, KDL_MATMUL_SET),
-                 KDL_BAD_CALL, expected);
-    assert_fails(kdl_matmul_run_unpacked_call(&matmul, NULL, &any, &any, &any, &any, m, n, k,
-                                              KDL_MATMUL_SET),
-                 KDL_BAD_CALL, expected);
   }
 }
 
-static void sizes_are_those_of_the_inline_function(void **state) {
+static void sizes_are_those_that_kernels_count(void **state) {
   (void)state;
   for (int type = 0; type <= KDL_MATMUL_F32_F16; ++type)
     for (uint32_t n = 0; n < 40; n += 3)
       for (uint32_t k = 0; k < 200; k += 7)
-        assert_int_equal(kdl_matmul_packed_size_call((kdl_matmul_type)type, n, k),
-                         kdl_matmul_packed_size((kdl_matmul_type)type, n, k));
-  assert_int_equal(kdl_matmul_packed_size_call(KDL_MATMUL_F32_E4M3, 16, 33), 16 * 64);
-  assert_int_equal(kdl_matmul_packed_size_call((kdl_matmul_type)6, 16, 16), 0);
-  assert_int_equal(kdl_matmul_packed_size_call(KDL_MATMUL_F32_F32, UINT32_MAX, UINT32_MAX), 0);
+        assert_int_equal(kdl_matmul_packed_size((kdl_matmul_type)type, n, k),
+                         kdl_matmul_packed_bytes((kdl_matmul_type)type, n, k));
+  assert_int_equal(kdl_matmul_packed_size(KDL_MATMUL_F32_E4M3, 16, 33), 16 * 64);
+  assert_int_equal(kdl_matmul_packed_size((kdl_matmul_type)6, 16, 16), 0);
+  assert_int_equal(kdl_matmul_packed_size(KDL_MATMUL_F32_F32, UINT32_MAX, UINT32_MAX), 0);
 }
 
 int main(void) {
@@ -108,7 +101,7 @@ int main(void) {
       cmocka_unit_test(threads_have_a_most),
       cmocka_unit_test(what_was_not_found_is_refused),
       cmocka_unit_test(sizes_of_32_bits_are_refused),
-      cmocka_unit_test(sizes_are_those_of_the_inline_function),
+      cmocka_unit_test(sizes_are_those_that_kernels_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

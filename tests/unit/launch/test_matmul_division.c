@@ -2,8 +2,7 @@
 /* How products are divided, on machines that are made up: blocks fit the caches, groups follow the
  * threads, and together they have every row and column once. */
 #include "launch_support.h"
-
-#include <kdl/matmul.h>
+#include "matmul/cpu.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -190,7 +189,7 @@ static void long_products_are_divided_along_k(void **state) {
         const uint32_t *shape = shapes[j];
         by = kdl_matmul_divide_unpacked(&matmul, shape[0], shape[1], shape[2]);
         assert_true((uint64_t)by.depths * shape[0] * shape[1] * 4 <=
-                        kdl_matmul_packed_size(matmul.type, shape[1], shape[2]) ||
+                        kdl_matmul_packed_bytes(matmul.type, shape[1], shape[2]) ||
                     by.depths == 1);
       }
     matmul.whole_k = 1;
@@ -218,7 +217,7 @@ static void compiled_products_are_divided_along_k(void **state) {
       uint32_t depths = kdl_matmul_grid_depths(&matmul, shape[0], shape[1], shape[2]);
       assert_true(depths >= 1 && depths <= 16);
       assert_true((uint64_t)depths * shape[0] * shape[1] * 4 <=
-                      kdl_matmul_packed_size(matmul.type, shape[1], shape[2]) ||
+                      kdl_matmul_packed_bytes(matmul.type, shape[1], shape[2]) ||
                   depths == 1);
     }
   matmul.whole_k = 1;
@@ -260,7 +259,7 @@ static void caches_are_read_as_linux_describes_them(void **state) {
       EACH(j, files)
     write_file(folder, files[j], caches[i][j]);
     }
-  kdl_matmul_machine found = kdl_matmul_machine_read(root);
+  kdl_matmul_machine found = cpu_read_machine(root);
   assert_int_equal(found.l1, 48 << 10);
   assert_int_equal(found.l2, 2 << 20);
   assert_int_equal(found.l2_threads, 2);
@@ -275,9 +274,9 @@ static void caches_are_read_as_linux_describes_them(void **state) {
     rmdir(folder);
     }
   rmdir(root);
-  kdl_matmul_machine none = kdl_matmul_machine_read(root), usual = kdl_matmul_machine_default();
-  assert_int_equal(none.l1, usual.l1);
-  assert_int_equal(none.l2, usual.l2);
+  kdl_matmul_machine none = cpu_read_machine(root);
+  assert_int_equal(none.l1, 32 << 10);
+  assert_int_equal(none.l2, 512 << 10);
   assert_int_equal(none.l3, 0);
 }
 

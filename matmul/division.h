@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * How a product is divided among threads: into groups of rows and columns of C, from the sizes, the
- * tile of the microkernel, the number of threads and the caches. <kdl/matmul.h> includes this.
+ * How a product on CPUs is divided among threads: into groups of rows and columns of C, from the
+ * sizes, the tile of the microkernel, the number of threads and the caches; and whether B is packed
+ * before. The library's functions, its kernels and compilers decide by the same functions.
  *
  * Groups are numbered by rows first, so that a thread that takes some in turn multiplies one part
  * of B, which stays in its L2, with one block of rows after another. There are more groups than
@@ -10,19 +11,41 @@
 #ifndef KDL_MATMUL_DIVISION_H
 #define KDL_MATMUL_DIVISION_H
 
-#include <stdint.h>
+#include <kdl/matmul.h>
+
 #if __STDC_HOSTED__
-#include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #endif
 
-/* Caches for data: bytes of one of them, and how many hardware threads share it. */
-typedef struct kdl_matmul_machine {
-  uint32_t l1, l2;
-  uint64_t l3; /* 0: there is none */
-  uint32_t l2_threads, l3_threads;
-  uint32_t page; /* bytes */
-} kdl_matmul_machine;
+/* Values of K in a word of 4 bytes; words of K. */
+static inline uint32_t kdl_matmul_values(kdl_matmul_type type) {
+  return type == KDL_MATMUL_F32_BF16 ? 2 : type == KDL_MATMUL_S32_S8 ? 4 : 1;
+}
+static inline uint32_t kdl_matmul_words(kdl_matmul_type type, uint32_t k) {
+  uint32_t values = kdl_matmul_values(type);
+  return k / values + (k % values != 0);
+}
+
+/* Bytes of a packed K by N matrix, on any CPU: columns and words of 4 bytes, each rounded up to a
+ * multiple of 16, and a number per column for s8. */
+static inline size_t kdl_matmul_packed_bytes(kdl_matmul_type type, uint32_t n, uint32_t k) {
+  size_t words = ((size_t)kdl_matmul_words(type, k) + 15) / 16 * 16,
+         columns = ((size_t)n + 15) / 16 * 16;
+  size_t bytes = columns * words * (type == KDL_MATMUL_F32_F16 ? 2 : 4);
+  return bytes + (type == KDL_MATMUL_S32_S8 ? columns * 4 : 0);
+}
+
+/* Whether the environment variable KDL_MATMUL_WHOLE_K is set, to anything but 0. It counts as unset
+ * in a program that runs with more rights than its user (AT_SECURE). */
+static inline int kdl_matmul_whole_k_is_set(void) {
+#if __STDC_HOSTED__
+  const char *text = getauxval(AT_SECURE) ? NULL : getenv("KDL_MATMUL_WHOLE_K");
+  return text && *text && !(text[0] == '0' && !text[1]);
+#else
+  return 0;
+#endif
+}
 
 typedef struct kdl_matmul_division {
   uint32_t rows, columns; /* groups: so many parts of the rows times so many of the columns */
@@ -31,12 +54,6 @@ typedef struct kdl_matmul_division {
   uint32_t memory;        /* bytes of group memory for packed rows of A */
   float cycles;           /* what it costs, by the model below */
 } kdl_matmul_division;
-
-/* What is not known is taken to be small. */
-static inline kdl_matmul_machine kdl_matmul_machine_default(void) {
-  kdl_matmul_machine machine = {32 << 10, 512 << 10, 0, 1, 1, 4096};
-  return machine;
-}
 
 /* A part of L2: what other threads of the core leave of it. */
 static inline uint32_t kdl_matmul_l2_share(const kdl_matmul_machine *machine) {
@@ -247,81 +264,97 @@ static inline float kdl_matmul_packing_cycles(const kdl_matmul_machine *machine,
                            foreign_line * lines * (float)turns / (float)(groups + !groups);
 }
 
-#if __STDC_HOSTED__
-/* The first line of a file, without its end; empty where there is none. */
-typedef struct kdl_matmul_line {
-  char text[128];
-} kdl_matmul_line;
-
-static inline kdl_matmul_line kdl_matmul_read_line(const char *folder, int index,
-                                                   const char *name) {
-  kdl_matmul_line line;
-  FILE *file;
-  snprintf(line.text, sizeof line.text, "%s/index%d/%s", folder, index, name);
-  file = fopen(line.text, "r");
-  if (!file || !fgets(line.text, sizeof line.text, file))
-    line.text[0] = 0;
-  if (file)
-    fclose(file);
-  return line;
+/* Groups of a launch that packs: up to four per thread, each with more to do than it takes to
+ * share it. */
+static inline uint32_t kdl_matmul_pack_groups(const kdl_matmul *matmul, uint32_t n, uint32_t k) {
+  enum { least_bytes = 128 << 10 };
+  size_t most = kdl_matmul_packed_bytes(matmul->type, n, k) / least_bytes;
+  uint32_t wanted = matmul->threads < 2 ? 1 : 4 * matmul->threads;
+  return most < 1 ? 1 : most < wanted ? (uint32_t)most : wanted;
 }
 
-/* A number, with K or M behind it; 0 where there is none. */
-static inline uint64_t kdl_matmul_read_number(const char *folder, int index, const char *name) {
-  kdl_matmul_line line = kdl_matmul_read_line(folder, index, name);
-  char *end;
-  unsigned long long value = strtoull(line.text, &end, 10);
-  return *end == 'M' ? value << 20 : *end == 'K' ? value << 10 : value;
+/* A grid in one dimension, for compilers, which know neither the machine nor its threads. Divided
+ * by rows, each group packs another part of A; by columns, all pack the same part, which costs less
+ * the fewer rows there are. */
+static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t m, uint32_t n) {
+  uint32_t rows = m / 28, columns = n / 128;
+  int by_rows = rows >= 2 * matmul->threads || n <= 16;
+  uint32_t most = by_rows ? rows : columns;
+  uint32_t wanted = matmul->threads < 2 ? 1 : 8 * matmul->threads;
+  uint32_t groups = wanted < most ? wanted : most ? most : 1;
+  kdl_launch_desc desc = by_rows ? kdl_grid(groups, 1, 1) : kdl_grid(1, groups, 1);
+  /* Together with the kernels' own, 704 KiB of packed rows: most of an L2 cache of 1 MiB. */
+  desc.shared = 448 << 10;
+  return desc;
 }
 
-/* CPUs of a list such as "0-3,8": how many. */
-static inline uint32_t kdl_matmul_read_cpus(const char *folder, int index) {
-  kdl_matmul_line line = kdl_matmul_read_line(folder, index, "shared_cpu_list");
-  char *at = line.text, *end;
-  unsigned long count = 0;
-  for (;;) {
-    unsigned long first = strtoul(at, &end, 10), last = first;
-    if (end == at)
-      break;
-    if (*end == '-')
-      last = strtoul(end + 1, &end, 10);
-    count += last >= first ? last - first + 1 : 0;
-    if (*end != ',')
-      break;
-    at = end + 1;
-  }
-  return count ? (uint32_t)count : 1;
+/* Parts of K in place of the groups of such a grid, where these are few: 1, or as many as make
+ * eight for each thread, and more than the grid has groups, because a part of K computes all of C.
+ * Their sums take no more memory than packed B would. Registers may be tiles where words have
+ * several values. */
+static inline uint32_t kdl_matmul_grid_depths(const kdl_matmul *matmul, uint32_t m, uint32_t n,
+                                              uint32_t k) {
+  const uint32_t tile = matmul->type == KDL_MATMUL_F32_BF16 || matmul->type == KDL_MATMUL_S32_S8
+                            ? (uint32_t)16 << 16
+                            : 0;
+  kdl_launch_desc grid = kdl_matmul_grid(matmul, m, n);
+  kdl_matmul_division by = {grid.grid[0], grid.grid[1], 1, 0, 0, 0};
+  uint32_t parts = kdl_matmul_depth_parts(tile, 8 * matmul->threads, m, n,
+                                          kdl_matmul_words(matmul->type, k), &by);
+  if (matmul->threads < 2 || matmul->whole_k || parts <= grid.grid[0] * grid.grid[1])
+    return 1;
+  return (uint64_t)parts * m * n * 4 > kdl_matmul_packed_bytes(matmul->type, n, k) ? 1 : parts;
 }
 
-/* The caches of a folder like Linux's /sys/devices/system/cpu/cpu0/cache. */
-static inline kdl_matmul_machine kdl_matmul_machine_read(const char *folder) {
-  kdl_matmul_machine machine = kdl_matmul_machine_default();
-  int index;
-  for (index = 0; index < 5; ++index) {
-    uint64_t level = kdl_matmul_read_number(folder, index, "level");
-    uint64_t size = kdl_matmul_read_number(folder, index, "size");
-    char type =
-        kdl_matmul_read_line(folder, index, "type").text[0]; /* Data, Instruction, Unified */
-    if (type == 'I' || !type || !size || size > (uint64_t)1 << 40)
-      continue;
-    if (level == 1 && size >> 31 == 0)
-      machine.l1 = (uint32_t)size;
-    if (level == 2 && size >> 31 == 0) {
-      machine.l2 = (uint32_t)size;
-      machine.l2_threads = kdl_matmul_read_cpus(folder, index);
-    }
-    if (level == 3) {
-      machine.l3 = size;
-      machine.l3_threads = kdl_matmul_read_cpus(folder, index);
-    }
-  }
-  return machine;
+/* Whether a product with unpacked B is best computed in one launch, which packs on demand, for
+ * compilers, which know neither the machine nor its threads: for a small B, or for too few rows to
+ * reuse packed ones. With several threads, each group packs for itself. Columns that would fill
+ * little of a vector are better packed as rows, which that launch does not do. */
+static inline int kdl_matmul_fuses_packing(const kdl_matmul *matmul, uint32_t m, uint32_t n,
+                                           uint32_t k) {
+  size_t most = (size_t)(matmul->threads < 2 ? 512 : 256) << 10;
+  uint32_t last = n % 32;
+  if (m <= 32)
+    return n > 8;
+  return n > 8 && (!last || last > 4) && kdl_matmul_packed_bytes(matmul->type, n, k) <= most;
 }
-#else
-static inline kdl_matmul_machine kdl_matmul_machine_read(const char *folder) {
-  (void)folder;
-  return kdl_matmul_machine_default();
+
+/* Whether the last columns of a packed B are its rows. They are added up in another order, which
+ * must not depend on the threads: the sizes alone decide then whether B is packed before. */
+static inline int kdl_matmul_packs_rows(const kdl_matmul *matmul, uint32_t n, uint32_t words) {
+  kdl_matmul_tile tile = kdl_matmul_tile_of(matmul->tile);
+  uint32_t last = n % tile.columns;
+  return n <= 8 || (!tile.is_matrix && last && last <= 4 && words >= 64);
 }
-#endif
+
+/* The same as kdl_matmul_fuses_packing with a machine and threads: what costs less, where a launch
+ * by all of them costs so much and the division is the one with unpacked B. */
+static inline int kdl_matmul_packs_on_demand(const kdl_matmul *matmul, uint32_t m, uint32_t n,
+                                             uint32_t k, const kdl_matmul_division *division,
+                                             float launch_ns) {
+  const kdl_matmul_machine *machine = &matmul->machine;
+  uint32_t words = kdl_matmul_words(matmul->type, k), threads = matmul->threads;
+  kdl_matmul_division before = kdl_matmul_divide(machine, matmul->tile, threads, m, n, words, 0);
+  float packing = kdl_matmul_packing_cycles(
+      machine, matmul->tile, threads, kdl_matmul_pack_groups(matmul, n, k), n, words, launch_ns);
+  if (m <= 32)
+    return n > 8;
+  if (kdl_matmul_packs_rows(matmul, n, words))
+    return n > 8 && kdl_matmul_packed_bytes(matmul->type, n, k) <= (size_t)256 << 10;
+  return division->cycles <= before.cycles + packing;
+}
+
+/* Groups of rows and columns, and K in parts if their sums fit the scratch memory. */
+static inline kdl_matmul_division kdl_matmul_divide_unpacked(const kdl_matmul *matmul, uint32_t m,
+                                                             uint32_t n, uint32_t k) {
+  uint32_t words = kdl_matmul_words(matmul->type, k);
+  kdl_matmul_division division =
+      kdl_matmul_divide(&matmul->machine, matmul->tile, matmul->threads, m, n, words, 1);
+  if (!matmul->whole_k)
+    division.depths = kdl_matmul_depth_parts(matmul->tile, matmul->threads, m, n, words, &division);
+  if ((uint64_t)division.depths * m * n * 4 > kdl_matmul_packed_bytes(matmul->type, n, k))
+    division.depths = 1;
+  return division;
+}
 
 #endif

@@ -78,7 +78,7 @@ typedef struct kdl_jit_hooks {
 
   /* Links the bitcode, or finds the linked image in the cache, and calls `load` with the image. An
    * image that loads is stored in the cache; a cached image that does not load is linked again.
-   * *out_memory holds the image; the caller frees it with free() when it unloads the module.
+   * *out_memory holds the image; the caller frees it with free() when it unloads the image.
    * `about` describes the task in traces. */
   kdl_status (*load)(const kdl_link_task *task, const kdl_trace_phase_info *about,
                      kdl_linked_load *load, void *user, void **out_memory);

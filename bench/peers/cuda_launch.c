@@ -218,10 +218,10 @@ static void load_backend(void *context) {
                              .name = "bench"};
   kdl_kernel_request request = {.size = sizeof request, .name = kernel_name, .block = {128, 1, 1}};
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  void *module;
-  bench_require(table->module_load(device, &image, &module), "module_load");
-  bench_require(table->kernel_find(device, module, &request, &kernel), "kernel_find");
-  table->module_unload(device, module);
+  void *loaded;
+  bench_require(table->image_load(device, &image, &loaded), "image_load");
+  bench_require(table->kernel_find(device, loaded, &request, &kernel), "kernel_find");
+  table->image_unload(device, loaded);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -57,8 +57,8 @@ static kdl_status device_open(const kdl_backend_device *desc, void **out_device)
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Modules and kernels. What is refused here, with the driver's own code and words, lets libkdl go
- * on to the next best image. */
+/* Loaded images and kernels. What is refused here, with the driver's own code and words, lets
+ * libkdl go on to the next best image. */
 
 typedef struct {
   unsigned block[3];
@@ -76,30 +76,30 @@ static kdl_status launch(const kdl_kernel_head *kernel, const kdl_launch_desc *d
   return code == 0 ? KDL_OK : libkdl->fail(KDL_DEVICE, code, "null_launch: error %d", code);
 }
 
-static kdl_status module_load(void *device, const kdl_backend_image *image, void **out_module) {
+static kdl_status image_load(void *device, const kdl_backend_image *image, void **out_loaded) {
   (void)device;
   if (image->data_size == 0)
     return libkdl->fail(KDL_BAD_FILE, 0, "found no bytes, expected an image");
-  null_kernel *module = (null_kernel *)malloc(sizeof *module);
-  if (!module)
+  null_kernel *loaded = (null_kernel *)malloc(sizeof *loaded);
+  if (!loaded)
     return kdl_in_process_no_memory();
-  *module = (null_kernel){{256, 1, 1}};
-  *out_module = module;
+  *loaded = (null_kernel){{256, 1, 1}};
+  *out_loaded = loaded;
   return KDL_OK;
 }
 
 /* Nothing of it runs any more: launches are over when they return. */
-static void module_unload(void *device, void *module) {
+static void image_unload(void *device, void *loaded) {
   (void)device;
-  free(module);
+  free(loaded);
 }
 
 /* The request is what metadata says. Where the image itself knows better, that goes into
  * out_kernel: the block it works with, and its parameters. */
-static kdl_status kernel_find(void *device, void *module, const kdl_kernel_request *request,
+static kdl_status kernel_find(void *device, void *loaded, const kdl_kernel_request *request,
                               kdl_backend_kernel *out_kernel) {
   (void)device;
-  null_kernel *kernel = (null_kernel *)module; /* all kernels of a module are the same */
+  null_kernel *kernel = (null_kernel *)loaded; /* all kernels of an image are the same */
   if (request->block[0])
     memcpy(kernel->block, request->block, sizeof kernel->block);
   out_kernel->launch = launch;
@@ -107,9 +107,9 @@ static kdl_status kernel_find(void *device, void *module, const kdl_kernel_reque
   return KDL_OK;
 }
 
-static kdl_status global_find(void *device, void *module, const char *name, uint64_t *out_address,
+static kdl_status global_find(void *device, void *loaded, const char *name, uint64_t *out_address,
                               uint64_t *out_size) {
-  (void)device, (void)module;
+  (void)device, (void)loaded;
   *out_address = *out_size = 0;
   return libkdl->fail(KDL_NO_MATCH, 0, "found no variable %s", name);
 }
@@ -123,8 +123,8 @@ static const kdl_backend_table table = {
     .name = "cuda", /* it serves devices whose spec begins so */
     .devices = devices,
     .device_open = device_open,
-    .module_load = module_load,
-    .module_unload = module_unload,
+    .image_load = image_load,
+    .image_unload = image_unload,
     .kernel_find = kernel_find,
     .global_find = global_find,
     KDL_IN_PROCESS_QUEUES,

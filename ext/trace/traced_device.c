@@ -51,9 +51,9 @@ static kdl_status traced_event_sync(void *handle, void *event) {
 }
 
 /* Unloading waits for running kernels. */
-static void traced_module_unload(void *handle, void *module) {
+static void traced_image_unload(void *handle, void *loaded) {
   const kdl_trace_device *device = kdl_trace_device_of(handle);
-  device->table->module_unload(handle, module);
+  device->table->image_unload(handle, loaded);
   collect_device_times(device, NULL);
 }
 
@@ -152,7 +152,7 @@ static traced_table *create_traced_table(const kdl_backend_table *inner) {
     made->wrapper.device_close = traced_device_close;
   made->wrapper.queue_sync = traced_queue_sync;
   made->wrapper.event_sync = traced_event_sync;
-  made->wrapper.module_unload = traced_module_unload;
+  made->wrapper.image_unload = traced_image_unload;
   made->wrapper.alloc = traced_alloc;
   made->wrapper.free = traced_free;
   made->wrapper.write = traced_write;

@@ -12,19 +12,18 @@
  * never closed. examples/backend/null_backend.c is a complete one.
  *
  * Order. libkdl calls `devices` to find devices, `device_open` and then `queue_create` at the first
- * use of a device (kdl_sym at the latest), `module_load` and then `kernel_find` at the first launch
+ * use of a device (kdl_sym at the latest), `image_load` and then `kernel_find` at the first launch
  * of a kernel or before it (kdl_prefetch), and for each launch the function that `kernel_find`
  * returned.
  *
  * Threads. libkdl calls any function from any thread at any time, except that a device is opened
- * once, an image that is loaded on a device is not loaded on it again, and a module is unloaded, or
+ * once, an image that is loaded on a device is not loaded on it again, and an image is unloaded, or
  * another object destroyed, by one thread after its last use.
  *
- * Ownership. The void pointers named device, module, queue and event are the backend's objects.
- * libkdl passes them unchanged and destroys them by the matching function. A module is one image,
- * loaded on one device (kdl_image_info.module is another thing: the number of a group of variants).
- * Modules, queues and events belong to the device that they were created with. A device stays open
- * until exit.
+ * Ownership. The void pointers named device, loaded, queue and event are the backend's objects.
+ * libkdl passes them unchanged and destroys them by the matching function. A loaded image is one
+ * image on one device. Loaded images, queues and events belong to the device that they were created
+ * with. A device stays open until exit.
  *
  * Failure. A function that returns kdl_status returns KDL_OK, or calls services->fail() with the
  * driver's code and message and returns its result. A function that fails must undo what it did,
@@ -81,8 +80,7 @@ typedef struct kdl_backend_device {
 typedef struct kdl_backend_image {
   size_t size;
   kdl_image_kind kind;
-  const void
-      *data; /* lives until the module is unloaded; of any alignment; text has no final NUL */
+  const void *data; /* lives until the image is unloaded; of any alignment; text has no final NUL */
   size_t data_size;
   const char *arch;
   const char *name;      /* for messages: "saxpy.offload: image 2 (cubin sm_90)" */
@@ -101,7 +99,7 @@ typedef struct kdl_kernel_request {
   uint32_t hidden; /* further pointer parameters at the end, which libkdl passes */
 } kdl_kernel_request;
 
-/* A kernel, ready to be launched. Its pointers are valid until the module is unloaded. */
+/* A kernel, ready to be launched. Its pointers are valid until its image is unloaded. */
 typedef struct kdl_backend_kernel {
   size_t size; /* set by libkdl; fill no more than that */
   /* Launches the kernel. kdl_launch calls it directly from the program, from any number of threads
@@ -118,7 +116,7 @@ typedef struct kdl_backend_kernel {
   const kdl_param_info *params;
   uint32_t param_count;
   /* Optional: a number of the backend's. libkdl sets it to 1 before the kernel's first launch, so
-   * that the backend need not wait when it unloads a module of which no kernel was launched. */
+   * that the backend need not wait when it unloads an image of which no kernel was launched. */
   uint32_t *launched;
 } kdl_backend_kernel;
 
@@ -204,13 +202,13 @@ typedef struct kdl_backend_table {
   /* Called once per device, at its first use; again if this or the first queue_create failed. */
   kdl_status (*device_open)(const kdl_backend_device *desc, void **out_device);
 
-  /* Modules. An image is loaded at most once per device at a time. KDL_UNSUPPORTED where the
+  /* Loaded images. An image is loaded at most once per device at a time. KDL_UNSUPPORTED where the
    * backend does not take the kind of image. Unloading waits for launches that still run. */
-  kdl_status (*module_load)(void *device, const kdl_backend_image *image, void **out_module);
-  void (*module_unload)(void *device, void *module);
-  kdl_status (*kernel_find)(void *device, void *module, const kdl_kernel_request *request,
+  kdl_status (*image_load)(void *device, const kdl_backend_image *image, void **out_loaded);
+  void (*image_unload)(void *device, void *loaded);
+  kdl_status (*kernel_find)(void *device, void *loaded, const kdl_kernel_request *request,
                             kdl_backend_kernel *out_kernel);
-  kdl_status (*global_find)(void *device, void *module, const char *name, uint64_t *out_address,
+  kdl_status (*global_find)(void *device, void *loaded, const char *name, uint64_t *out_address,
                             uint64_t *out_size);
 
   /* Queues. The first queue of a device is for launches without a queue. `queue_adopt` wraps the
@@ -219,7 +217,7 @@ typedef struct kdl_backend_table {
   kdl_status (*queue_adopt)(void *device, void *native, void **out_queue);
   void (*queue_destroy)(void *device, void *queue);
   kdl_status (*queue_sync)(void *device, void *queue);
-  /* Optional. Whether the queue is being captured, so that loading a module would break that. */
+  /* Optional. Whether the queue is being captured, so that loading an image would break that. */
   kdl_status (*queue_capturing)(void *device, void *queue, int *out_capturing);
 
   /* Events. */

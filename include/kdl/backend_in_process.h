@@ -8,7 +8,7 @@
  *     #define KDL_IN_PROCESS_SERVICES libkdl
  *     #include <kdl/backend_in_process.h>
  *
- * Its table has these rows, and its own ones for devices, modules and kernels:
+ * Its table has these rows, and its own ones for devices, loaded images and kernels:
  *
  *     static const kdl_backend_table table = {..., KDL_IN_PROCESS_QUEUES, KDL_IN_PROCESS_EVENTS,
  *                                             KDL_IN_PROCESS_MEMORY, KDL_IN_PROCESS_NATIVES};

@@ -26,7 +26,7 @@ static kdl_status try_image(kdl_kernel *kernel, size_t position) {
   if (!kdl_device_permit(runtime->device, runtime->route, &kernel->ranking->candidates[position]))
     return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
   kdl_specialization special = {kernel->constants ? kernel->name : NULL, kernel->constants};
-  KDL_TRY(kdl_module_load(kernel->lib, runtime, image, special, &kernel->module));
+  KDL_TRY(kdl_image_load(kernel->lib, runtime, image, special, &kernel->loaded_image));
   if (position) /* the first image's key was read by the ranking */
     kdl_geometry_read_key(kernel, position, &kernel->key);
   kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
@@ -40,8 +40,8 @@ static kdl_status try_image(kdl_kernel *kernel, size_t position) {
   memcpy(request.tile, key.tile, sizeof request.tile);
   kernel->loaded = (kdl_backend_kernel){.size = sizeof kernel->loaded};
   kdl_trace_phase_begin(KDL_TRACE_PHASE_RESOLVE);
-  kdl_status status = runtime->table->kernel_find(runtime->handle, kernel->module->handle, &request,
-                                                  &kernel->loaded);
+  kdl_status status = runtime->table->kernel_find(runtime->handle, kernel->loaded_image->handle,
+                                                  &request, &kernel->loaded);
   kdl_trace_phase_end(KDL_TRACE_PHASE_RESOLVE,
                       &(kdl_trace_phase_info){.library = kernel->lib->container->name,
                                               .kernel = kernel->name,
@@ -144,7 +144,7 @@ static kdl_status bind_kernel(kdl_kernel *kernel) {
   kernel->geometry_conflict = kdl_geometry_conflict(kernel);
   kernel->fork.disable = disable_kernel;
   kernel->fork.driver = kernel->runtime->driver;
-  if (kdl_specializing && kernel->module->linked && !kernel->values)
+  if (kdl_specializing && kernel->loaded_image->linked && !kernel->values)
     kdl_specialized_create(kernel);
   kdl_entry_publish(kernel);
   return KDL_OK;

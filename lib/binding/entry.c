@@ -62,7 +62,7 @@ static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The first launch of a module: sets `launched` for the backend                                */
+/* The first launch of a loaded image: sets `launched` for the backend                          */
 
 static kdl_status launch_first(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                const kdl_args *args, void *queue) {
@@ -231,7 +231,7 @@ static const kdl_trace_subject *make_trace_subject(const kdl_kernel *kernel) {
       .kernel = kernel->name,
       .device = kernel->runtime->name,
       .target = kernel->lib->container->images[image].arch.data,
-      .kind = kdl_image_kind_name(kernel->module->kind),
+      .kind = kdl_image_kind_name(kernel->loaded_image->kind),
       .variant = kernel->values ? kernel->values : kdl_image_variant_tag(kernel->lib, image),
       .has_image = true,
       .image = image});

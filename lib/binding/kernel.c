@@ -42,7 +42,7 @@ static void free_kernel(kdl_kernel *kernel) {
   free(kernel->geometry_conflict);
 }
 
-/* Kernels refer to modules, so they are destroyed first. */
+/* Kernels refer to loaded images, so they are destroyed first. */
 static void destroy_bound_objects(kdl_attachment *attachment, kdl_library *lib) {
   kdl_bound_objects *bound = (kdl_bound_objects *)attachment;
   kdl_kernel *next;
@@ -55,7 +55,7 @@ static void destroy_bound_objects(kdl_attachment *attachment, kdl_library *lib) 
     kdl_fork_remove(&kernel->fork);
     free_kernel(kernel);
   }
-  kdl_modules_unload(bound, lib);
+  kdl_images_unload(bound, lib);
 }
 
 kdl_bound_objects *kdl_bound_objects_of(kdl_library *lib) {
@@ -261,7 +261,7 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
       .image = candidate->image,
       .position = kernel->position,
       .image_count = kernel->ranking->count,
-      .kind = kernel->module->kind,
+      .kind = kernel->loaded_image->kind,
       .param_count = kernel->param_count,
       .params = kernel->loaded.params,
       .route = runtime->route,
@@ -284,8 +284,8 @@ kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buff
   if (status != KDL_OK)
     return status;
   kdl_buffer buffer = {.device = kernel->runtime->device};
-  status = kernel->runtime->table->global_find(kernel->runtime->handle, kernel->module->handle,
-                                               name, &buffer.address, &buffer.size);
+  status = kernel->runtime->table->global_find(
+      kernel->runtime->handle, kernel->loaded_image->handle, name, &buffer.address, &buffer.size);
   if (status == KDL_OK)
     *out_buffer = buffer;
   else

@@ -10,7 +10,7 @@
 #ifndef KDL_LIB_BINDING_KERNEL_H
 #define KDL_LIB_BINDING_KERNEL_H
 
-#include "lib/binding/module.h"
+#include "lib/binding/loaded_image.h"
 #include "lib/hooks.h"
 #include "lib/library/selection.h"
 #include "lib/registry/runtime.h"
@@ -90,7 +90,7 @@ struct kdl_kernel {
   size_t failure_count;
   kdl_arena failure_arena;
   size_t position; /* in the ranking */
-  kdl_module *module;
+  kdl_loaded_image *loaded_image;
   kdl_kernel_key key; /* of the loaded image; no member is present where it has none */
   kdl_backend_kernel loaded;
   uint32_t block[3]; /* the default block; 0 where it is unknown */

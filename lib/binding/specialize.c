@@ -344,7 +344,7 @@ void kdl_specialized_create(kdl_kernel *kernel) {
   if (!kdl_kernel_has(&kernel->key, KDL_KERNEL_SPECIALIZE) ||
       !kdl_fold_list_read(&kernel->key, &folds, NULL))
     return;
-  if (kernel->module->kind == KDL_IMAGE_OBJECT)
+  if (kernel->loaded_image->kind == KDL_IMAGE_OBJECT)
     remove_pointers(&folds);
   kdl_observer *observer = folds.count ? kdl_specializing->open(folds.count) : NULL;
   kdl_specialized *made =

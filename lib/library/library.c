@@ -113,8 +113,8 @@ kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t of
   return status == KDL_OK ? create_library(container, &opts, out_lib) : status;
 }
 
-/* Destroys in reverse order of creation: kernels and modules use images, which are read from the
- * container. */
+/* Destroys in reverse order of creation: kernels and loaded images use images, which are read from
+ * the container. */
 static void free_library(kdl_library *lib) {
   KDL_NOT_CANCELLED;
   if (lib->flags & KDL_OPEN_GLOBAL)

@@ -36,7 +36,7 @@ static const struct {
   const char *name;
 } required[] = {
 #define REQUIRED(member) {offsetof(kdl_backend_table, member), #member}
-    REQUIRED(device_open),   REQUIRED(module_load),   REQUIRED(module_unload),
+    REQUIRED(device_open),   REQUIRED(image_load),    REQUIRED(image_unload),
     REQUIRED(kernel_find),   REQUIRED(global_find),   REQUIRED(queue_create),
     REQUIRED(queue_adopt),   REQUIRED(queue_destroy), REQUIRED(queue_sync),
     REQUIRED(event_create),  REQUIRED(event_destroy), REQUIRED(event_record),

@@ -63,8 +63,8 @@ static inline const char *kdl_runtime_spec_line(const kdl_runtime *runtime) {
  * survives, once it is closed, and when its driver has ended. */
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime);
 
-/* Queues, events, memory and modules each hold a reference, which keeps the device open. So do
- * native handles, whose references are never released. */
+/* Queues, events, memory and loaded images each hold a reference, which keeps the device open. So
+ * do native handles, whose references are never released. */
 kdl_status kdl_runtime_retain(const kdl_runtime *runtime);
 void kdl_runtime_release(const kdl_runtime *runtime);
 

@@ -4,7 +4,7 @@
  *
  * The child of a fork has one thread; locks that other threads held would stay locked forever. So a
  * fork waits until no thread is between kdl_lock and kdl_unlock. Code between them is short and
- * calls no foreign code. Long work (starting a driver, loading a module) uses kdl_work: one thread
+ * calls no foreign code. Long work (starting a driver, loading an image) uses kdl_work: one thread
  * does it without holding a lock, and others wait for the outcome. The child can see that such work
  * was abandoned.
  */

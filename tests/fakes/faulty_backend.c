@@ -23,11 +23,12 @@ kdl_backend_open_function kdl_backend_open;
 
 /* For tests that look inside. */
 EXPORT atomic_int faulty_capturing; /* makes every queue look captured */
-EXPORT atomic_int faulty_loads;     /* modules that were loaded ... */
+EXPORT atomic_int faulty_loads;     /* images that were loaded ... */
 EXPORT atomic_int faulty_unloads;   /* ... and unloaded */
-EXPORT atomic_int faulty_alive;  /* modules, queues, events and buffers that were not given back */
+EXPORT atomic_int
+    faulty_alive; /* loaded images, queues, events and buffers that were not given back */
 EXPORT atomic_int faulty_faults; /* injected since FAULTY last changed */
-EXPORT atomic_int faulty_pairs;  /* that came with the module that was loaded last */
+EXPORT atomic_int faulty_pairs;  /* that came with the image that was loaded last */
 
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
@@ -145,19 +146,19 @@ static kdl_status faulty_launch(const kdl_kernel_head *kernel, const kdl_launch_
   return status == KDL_OK ? launch(kernel, desc, args, queue) : status;
 }
 
-static kdl_status faulty_kernel_find(void *device, void *module, const kdl_kernel_request *request,
+static kdl_status faulty_kernel_find(void *device, void *loaded, const kdl_kernel_request *request,
                                      kdl_backend_kernel *out_kernel) {
   kdl_status status = fault("kernel_find");
   if (status == KDL_OK)
-    status = null_table->kernel_find(device, module, request, out_kernel);
+    status = null_table->kernel_find(device, loaded, request, out_kernel);
   out_kernel->launch = faulty_launch;
   return status;
 }
 
-static kdl_status faulty_module_load(void *device, const kdl_backend_image *image, void **out) {
-  kdl_status status = fault("module_load");
+static kdl_status faulty_image_load(void *device, const kdl_backend_image *image, void **out) {
+  kdl_status status = fault("image_load");
   if (status == KDL_OK)
-    status = null_table->module_load(device, image, out);
+    status = null_table->image_load(device, image, out);
   faulty_loads += status == KDL_OK;
   faulty_pairs = image->pairs ? (int)image->pair_count : 0;
   faulty_alive += status == KDL_OK;
@@ -210,11 +211,11 @@ static void *faulty_device_native(void *device, kdl_native which) {
 /* ------------------------------------------------------------------------------------------ */
 /* Functions that give back                                                                     */
 
-static void faulty_module_unload(void *device, void *module) {
-  (void)fault("module_unload");
+static void faulty_image_unload(void *device, void *loaded) {
+  (void)fault("image_unload");
   ++faulty_unloads;
   --faulty_alive;
-  null_table->module_unload(device, module);
+  null_table->image_unload(device, loaded);
 }
 
 static void faulty_queue_destroy(void *device, void *queue) {
@@ -249,7 +250,7 @@ EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_services *ser
   null_table = null_open(services);
   faulty = *null_table;
 #define WRAP(name) faulty.name = faulty_##name
-  WRAP(device_open), WRAP(module_load), WRAP(module_unload), WRAP(kernel_find), WRAP(global_find);
+  WRAP(device_open), WRAP(image_load), WRAP(image_unload), WRAP(kernel_find), WRAP(global_find);
   WRAP(queue_create), WRAP(queue_adopt), WRAP(queue_destroy), WRAP(queue_sync);
   WRAP(queue_capturing), WRAP(queue_native), WRAP(device_native);
   WRAP(event_create), WRAP(event_destroy), WRAP(event_record), WRAP(event_sync);

@@ -85,11 +85,11 @@ static bool cuda_params_match_driver(const kdl_cuda_kernel *kernel) {
 /* Drivers before CUDA 12.4 do not report parameters; later ones take 1.5 us to refuse an index, as
  * long as everything else here. So the cubin is read, and the driver is queried only if it
  * disagrees. */
-static kdl_status cuda_resolve_params(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
+static kdl_status cuda_resolve_params(kdl_cuda_kernel *kernel, const kdl_cuda_loaded_image *loaded,
                                       const char *name) {
   bool tells = kernel->free ? kdl_cuda.kernel_param : kdl_cuda.function_param;
-  if (!tells || module->image.kind == KDL_IMAGE_CUBIN) {
-    if (!kdl_params_read(&kernel->params, &module->image, name))
+  if (!tells || loaded->image.kind == KDL_IMAGE_CUBIN) {
+    if (!kdl_params_read(&kernel->params, &loaded->image, name))
       return cuda_params_no_memory(kernel);
     if (!tells || cuda_params_match_driver(kernel))
       return KDL_OK;
@@ -105,15 +105,15 @@ static uint32_t cuda_suggest_block(const kdl_cuda_kernel *kernel, uint64_t share
   return error == KDL_CUDA_SUCCESS && block > 0 ? (uint32_t)block : 0;
 }
 
-static kdl_status cuda_prepare_kernel(kdl_cuda_kernel *kernel, kdl_cuda_module *module,
+static kdl_status cuda_prepare_kernel(kdl_cuda_kernel *kernel, kdl_cuda_loaded_image *loaded,
                                       const kdl_kernel_request *request,
                                       kdl_backend_kernel *out_kernel) {
-  const kdl_cuda_code *code = module->code;
+  const kdl_cuda_code *code = loaded->code;
   KDL_TRY(kdl_cuda_has_libraries() ? cuda_find_library_kernel(kernel, code, request->name)
                                    : cuda_find_module_function(kernel, code, request->name));
   if (request->shared)
     KDL_TRY(kdl_cuda_kernel_allow_shared(kernel, request->shared));
-  KDL_TRY(cuda_resolve_params(kernel, module, request->name));
+  KDL_TRY(cuda_resolve_params(kernel, loaded, request->name));
   memcpy(kernel->head.block, request->block, sizeof kernel->head.block);
   if (!kernel->head.block[0]) {
     uint32_t suggested = cuda_suggest_block(kernel, request->shared);
@@ -127,14 +127,14 @@ static kdl_status cuda_prepare_kernel(kdl_cuda_kernel *kernel, kdl_cuda_module *
   out_kernel->context = kernel;
   out_kernel->params = kernel->params.list;
   out_kernel->param_count = kernel->params.count;
-  out_kernel->launched = &module->launched;
+  out_kernel->launched = &loaded->launched;
   return KDL_OK;
 }
 
-kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle,
+kdl_status kdl_cuda_kernel_find(void *handle, void *loaded_handle,
                                 const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   kdl_cuda_device *device = handle;
-  kdl_cuda_module *module = module_handle;
+  kdl_cuda_loaded_image *loaded = loaded_handle;
   kdl_cuda_kernel *kernel = malloc(sizeof *kernel);
   if (!kernel)
     return kdl_core_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
@@ -142,15 +142,15 @@ kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle,
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status == KDL_OK) {
-    status = cuda_prepare_kernel(kernel, module, request, out_kernel);
+    status = cuda_prepare_kernel(kernel, loaded, request, out_kernel);
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuKernelGetFunction");
   }
   if (status != KDL_OK) {
     kdl_cuda_kernel_free(kernel);
     return status;
   }
-  kernel->next = atomic_load(&module->kernels);
-  while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
+  kernel->next = atomic_load(&loaded->kernels);
+  while (!atomic_compare_exchange_weak(&loaded->kernels, &kernel->next, kernel))
     ;
   return KDL_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The backend's devices, queues, modules and kernels. Events are the driver's CUevent, and memory
- * its addresses. */
+/* The backend's devices, queues, loaded images and kernels. Events are the driver's CUevent, and
+ * memory its addresses. */
 #ifndef KDL_LIB_BACKENDS_CUDA_OBJECTS_H
 #define KDL_LIB_BACKENDS_CUDA_OBJECTS_H
 
@@ -55,7 +55,7 @@ kdl_status kdl_cuda_leave(const kdl_cuda_scope *scope, int error, const char *fo
 kdl_status kdl_cuda_check_context(const kdl_cuda_device *device, void *context, const char *what);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Modules                                                                                      */
+/* Loaded images                                                                              */
 
 /* Options and messages of the driver's compiler; lives as long as the code, because the driver may
  * compile when a kernel is first needed. */
@@ -88,13 +88,13 @@ typedef struct kdl_cuda_code {
 
 typedef struct kdl_cuda_kernel kdl_cuda_kernel;
 
-typedef struct kdl_cuda_module {
+typedef struct kdl_cuda_loaded_image {
   kdl_cuda_code *code; /* shared, or its own */
   kdl_cuda_code own;
-  kdl_module_image image;
+  kdl_image_reference image;
   uint32_t launched;                /* 1 once one of its kernels was launched */
-  kdl_cuda_kernel *_Atomic kernels; /* freed with the module */
-} kdl_cuda_module;
+  kdl_cuda_kernel *_Atomic kernels; /* freed with the loaded image */
+} kdl_cuda_loaded_image;
 
 /* CUlibrary objects, one per image for all devices. Call with a context current. */
 kdl_status kdl_cuda_library_acquire(uint32_t ordinal, const kdl_backend_image *image,

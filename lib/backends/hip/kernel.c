@@ -36,13 +36,13 @@ static kdl_status hip_check_block(const kdl_hip_kernel *kernel, const kdl_kernel
 }
 
 /* Images without metadata are launched without checks. */
-static kdl_status hip_read_kernel_info(kdl_hip_kernel *kernel, const kdl_hip_module *module,
+static kdl_status hip_read_kernel_info(kdl_hip_kernel *kernel, const kdl_hip_loaded_image *loaded,
                                        const kdl_kernel_request *request) {
-  if (!kdl_params_read(&kernel->params, &module->image, request->name))
+  if (!kdl_params_read(&kernel->params, &loaded->image, request->name))
     return kdl_core_services.fail(KDL_NO_MEMORY, 0, "hip:%u: no memory for parameters",
                                   kernel->device->ordinal);
-  if (module->image.kind == KDL_IMAGE_HSACO &&
-      kdl_amdgpu_read_limits(module->image.data, module->image.size, kdl_text_of(request->name),
+  if (loaded->image.kind == KDL_IMAGE_HSACO &&
+      kdl_amdgpu_read_limits(loaded->image.data, loaded->image.size, kdl_text_of(request->name),
                              &kernel->limits) == KDL_BAD_FILE)
     return KDL_BAD_FILE;
   return hip_check_block(kernel, request);
@@ -76,29 +76,29 @@ static void hip_select_block(kdl_hip_kernel *kernel, const kdl_kernel_request *r
   memcpy(out_kernel->suggested, block, sizeof out_kernel->suggested);
 }
 
-static kdl_status hip_find_function(kdl_hip_kernel *kernel, const kdl_hip_module *module,
+static kdl_status hip_find_function(kdl_hip_kernel *kernel, const kdl_hip_loaded_image *loaded,
                                     const kdl_kernel_request *request,
                                     kdl_backend_kernel *out_kernel) {
   kdl_hip_scope scope;
   if (kdl_hip_enter_relaxed(kernel->device, &scope) != KDL_OK)
     return scope.status;
-  int error = kdl_hip.module_function(&kernel->head.function, module->handle, request->name);
+  int error = kdl_hip.module_function(&kernel->head.function, loaded->handle, request->name);
   if (error == KDL_HIP_SUCCESS)
     hip_select_block(kernel, request, out_kernel);
   return kdl_hip_leave(&scope, error, "hipModuleGetFunction \"%s\"", request->name);
 }
 
-kdl_status kdl_hip_kernel_find(void *device, void *module_handle, const kdl_kernel_request *request,
+kdl_status kdl_hip_kernel_find(void *device, void *loaded_handle, const kdl_kernel_request *request,
                                kdl_backend_kernel *out_kernel) {
-  kdl_hip_module *module = module_handle;
+  kdl_hip_loaded_image *loaded = loaded_handle;
   kdl_hip_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
     return kdl_driver_errors_no_memory(&kdl_hip_errors, ((kdl_hip_device *)device)->ordinal);
   kernel->device = device;
   kernel->head.launch = kdl_hip.launch;
-  kdl_status status = hip_read_kernel_info(kernel, module, request);
+  kdl_status status = hip_read_kernel_info(kernel, loaded, request);
   if (status == KDL_OK)
-    status = hip_find_function(kernel, module, request, out_kernel);
+    status = hip_find_function(kernel, loaded, request, out_kernel);
   if (status != KDL_OK) {
     kdl_hip_kernel_free(kernel);
     return status;
@@ -108,8 +108,8 @@ kdl_status kdl_hip_kernel_find(void *device, void *module_handle, const kdl_kern
   out_kernel->context = kernel;
   out_kernel->params = kernel->params.list;
   out_kernel->param_count = kernel->params.count;
-  kernel->next = atomic_load(&module->kernels);
-  while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
+  kernel->next = atomic_load(&loaded->kernels);
+  while (!atomic_compare_exchange_weak(&loaded->kernels, &kernel->next, kernel))
     ;
   return KDL_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The backend's devices, queues, modules and kernels. Events are the runtime's hipEvent_t, and
- * memory its addresses. */
+/* The backend's devices, queues, loaded images and kernels. Events are the runtime's hipEvent_t,
+ * and memory its addresses. */
 #ifndef KDL_LIB_BACKENDS_HIP_OBJECTS_H
 #define KDL_LIB_BACKENDS_HIP_OBJECTS_H
 
@@ -45,16 +45,16 @@ kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *form
     __attribute__((format(printf, 3, 4)));
 
 /* ------------------------------------------------------------------------------------------ */
-/* Modules and kernels                                                                          */
+/* Loaded images and kernels                                                                  */
 
 typedef struct kdl_hip_kernel kdl_hip_kernel;
 
-typedef struct kdl_hip_module {
+typedef struct kdl_hip_loaded_image {
   void *handle;
   void *copy; /* a converted or aligned copy of the image, or NULL */
-  kdl_module_image image;
-  kdl_hip_kernel *_Atomic kernels; /* freed with the module */
-} kdl_hip_module;
+  kdl_image_reference image;
+  kdl_hip_kernel *_Atomic kernels; /* freed with the loaded image */
+} kdl_hip_loaded_image;
 
 typedef struct kdl_hip_queue {
   void *stream;

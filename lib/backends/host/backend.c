@@ -17,7 +17,7 @@ typedef struct {
   kdl_host_image image;
   pthread_mutex_t lock;
   kdl_host_loaded_kernel *kernels;
-} host_module;
+} host_loaded_image;
 
 /* It has nothing to remember; it only must not be NULL. */
 static char host_device;
@@ -136,31 +136,30 @@ static kdl_status host_launch(const kdl_kernel_head *head, const kdl_launch_desc
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Modules                                                                                      */
+/* Loaded images                                                                              */
 
-static kdl_status host_module_load(void *device, const kdl_backend_image *image,
-                                   void **out_module) {
+static kdl_status host_image_load(void *device, const kdl_backend_image *image, void **out_loaded) {
   (void)device;
-  host_module *module = calloc(1, sizeof *module);
-  if (!module)
+  host_loaded_image *loaded = calloc(1, sizeof *loaded);
+  if (!loaded)
     return kdl_in_process_no_memory();
-  kdl_status status = kdl_host_image_load(image, &module->image);
+  kdl_status status = kdl_host_image_load(image, &loaded->image);
   if (status == KDL_OK)
-    pthread_mutex_init(&module->lock, NULL);
-  return kdl_return_or_free(status, module, out_module);
+    pthread_mutex_init(&loaded->lock, NULL);
+  return kdl_return_or_free(status, loaded, out_loaded);
 }
 
-static void host_module_unload(void *device, void *handle) {
+static void host_image_unload(void *device, void *handle) {
   (void)device;
-  host_module *module = handle;
-  kdl_host_image_unload(&module->image);
-  while (module->kernels) {
-    kdl_host_loaded_kernel *kernel = module->kernels;
-    module->kernels = kernel->next;
+  host_loaded_image *loaded = handle;
+  kdl_host_image_unload(&loaded->image);
+  while (loaded->kernels) {
+    kdl_host_loaded_kernel *kernel = loaded->kernels;
+    loaded->kernels = kernel->next;
     free(kernel);
   }
-  pthread_mutex_destroy(&module->lock);
-  free(module);
+  pthread_mutex_destroy(&loaded->lock);
+  free(loaded);
 }
 
 static bool host_is_block_valid(const uint32_t extent[3]) {
@@ -222,9 +221,9 @@ static kdl_status host_lay_out_params(kdl_host_loaded_kernel *kernel) {
 static kdl_status host_kernel_find(void *device, void *handle, const kdl_kernel_request *request,
                                    kdl_backend_kernel *out_kernel) {
   (void)device;
-  host_module *module = handle;
+  host_loaded_image *loaded = handle;
   kdl_host_kernel declared = {0};
-  KDL_TRY(host_read_descriptor(&module->image, request->name, &declared));
+  KDL_TRY(host_read_descriptor(&loaded->image, request->name, &declared));
   kdl_host_loaded_kernel *kernel =
       calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
   if (!kernel)
@@ -238,10 +237,10 @@ static kdl_status host_kernel_find(void *device, void *handle, const kdl_kernel_
     return status;
   }
   memcpy(kernel->tile, declared.tile[0] ? declared.tile : request->tile, sizeof kernel->tile);
-  kdl_lock(&module->lock);
-  kernel->next = module->kernels;
-  module->kernels = kernel;
-  kdl_unlock(&module->lock);
+  kdl_lock(&loaded->lock);
+  kernel->next = loaded->kernels;
+  loaded->kernels = kernel;
+  kdl_unlock(&loaded->lock);
   out_kernel->launch = host_launch;
   out_kernel->context = kernel;
   memcpy(out_kernel->block, declared.block, sizeof out_kernel->block);
@@ -254,8 +253,8 @@ static kdl_status host_kernel_find(void *device, void *handle, const kdl_kernel_
 static kdl_status host_global_find(void *device, void *handle, const char *name,
                                    uint64_t *out_address, uint64_t *out_size) {
   (void)device;
-  const host_module *module = handle;
-  void *address = kdl_host_image_find(&module->image, name, out_size);
+  const host_loaded_image *loaded = handle;
+  void *address = kdl_host_image_find(&loaded->image, name, out_size);
   if (!address)
     return FAIL(KDL_NO_MATCH, "found no variable %s", name);
   *out_address = (uint64_t)(uintptr_t)address;
@@ -278,8 +277,8 @@ static const kdl_backend_table host_table = {
     .flags = KDL_BACKEND_SURVIVES_FORK | KDL_BACKEND_READS_NO_PAIRS,
     .name = "host",
     .device_open = host_device_open,
-    .module_load = host_module_load,
-    .module_unload = host_module_unload,
+    .image_load = host_image_load,
+    .image_unload = host_image_unload,
     .kernel_find = host_kernel_find,
     .global_find = host_global_find,
     KDL_IN_PROCESS_QUEUES,

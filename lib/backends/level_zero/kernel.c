@@ -76,7 +76,7 @@ void *kdl_ze_kernel_native(void *device, void *context) {
 /* ------------------------------------------------------------------------------------------ */
 /* Arguments                                                                                    */
 
-static kdl_status ze_resolve_arguments(kdl_ze_kernel *kernel, const kdl_ze_module *module,
+static kdl_status ze_resolve_arguments(kdl_ze_kernel *kernel, const kdl_ze_loaded_image *loaded,
                                        const kdl_kernel_request *request, uint32_t count) {
   kdl_arguments learnt = {.count = count};
   char fault[256];
@@ -84,7 +84,7 @@ static kdl_status ze_resolve_arguments(kdl_ze_kernel *kernel, const kdl_ze_modul
     return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
                                   "level_zero:%u: found %u parameters, expected at most %d",
                                   kernel->device->ordinal, count, KDL_MAX_ARGUMENTS);
-  kdl_arguments_read_image(&learnt, &module->image, request->name);
+  kdl_arguments_read_image(&learnt, &loaded->image, request->name);
   kdl_arguments_read_signature(&learnt, request);
   if (!kdl_arguments_resolve(&learnt, fault, sizeof fault))
     return kdl_core_services.fail(KDL_UNSUPPORTED, 0, "level_zero:%u: %s", kernel->device->ordinal,
@@ -131,7 +131,7 @@ void kdl_ze_kernel_free(kdl_ze_kernel *kernel) {
   free(kernel);
 }
 
-static kdl_status ze_prepare_kernel(kdl_ze_kernel *kernel, const kdl_ze_module *module,
+static kdl_status ze_prepare_kernel(kdl_ze_kernel *kernel, const kdl_ze_loaded_image *loaded,
                                     const kdl_kernel_request *request,
                                     kdl_backend_kernel *out_kernel) {
   kernel->name = strdup(request->name);
@@ -143,14 +143,14 @@ static kdl_status ze_prepare_kernel(kdl_ze_kernel *kernel, const kdl_ze_module *
   int error = kdl_ze.kernel_properties(kernel->handle, &properties);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(kernel->device, error, "zeKernelGetProperties \"%s\"", kernel->name);
-  KDL_TRY(ze_resolve_arguments(kernel, module, request, properties.argument_count));
+  KDL_TRY(ze_resolve_arguments(kernel, loaded, request, properties.argument_count));
   ze_select_block(kernel, request, properties.group_size, out_kernel);
   return KDL_OK;
 }
 
-kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kernel_request *request,
+kdl_status kdl_ze_kernel_find(void *device, void *loaded_handle, const kdl_kernel_request *request,
                               kdl_backend_kernel *out_kernel) {
-  kdl_ze_module *module = module_handle;
+  kdl_ze_loaded_image *loaded = loaded_handle;
   kdl_ze_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
     return kdl_ze_no_memory(device);
@@ -159,9 +159,9 @@ kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kerne
                                      .device = device,
                                      .ordinal = kernel->device->ordinal,
                                      .ranges = &kernel->device->ranges};
-  kernel->module = module->handle;
+  kernel->module = loaded->handle;
   kernel->number = UINT32_MAX;
-  kdl_status status = ze_prepare_kernel(kernel, module, request, out_kernel);
+  kdl_status status = ze_prepare_kernel(kernel, loaded, request, out_kernel);
   if (status != KDL_OK) {
     kdl_ze_kernel_free(kernel);
     return status;
@@ -172,8 +172,8 @@ kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kerne
   out_kernel->context = kernel;
   out_kernel->params = list->params.list;
   out_kernel->param_count = list->count;
-  kernel->next = atomic_load(&module->kernels);
-  while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
+  kernel->next = atomic_load(&loaded->kernels);
+  while (!atomic_compare_exchange_weak(&loaded->kernels, &kernel->next, kernel))
     ;
   return KDL_OK;
 }

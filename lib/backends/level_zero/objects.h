@@ -82,15 +82,15 @@ struct kdl_ze_device {
 bool kdl_ze_large_buffers(void);
 
 /* ------------------------------------------------------------------------------------------ */
-/* Modules and kernels                                                                          */
+/* Loaded images and kernels                                                                  */
 
 typedef struct kdl_ze_kernel kdl_ze_kernel;
 
-typedef struct kdl_ze_module {
+typedef struct kdl_ze_loaded_image {
   void *handle;
-  kdl_module_image image;
-  kdl_ze_kernel *_Atomic kernels; /* freed with the module */
-} kdl_ze_module;
+  kdl_image_reference image;
+  kdl_ze_kernel *_Atomic kernels; /* freed with the loaded image */
+} kdl_ze_loaded_image;
 
 struct kdl_ze_kernel {
   kdl_argument_list list;

@@ -78,10 +78,11 @@ void *kdl_opencl_kernel_native(void *device, void *context) {
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
 
-static kdl_status opencl_resolve_params(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
+static kdl_status opencl_resolve_params(kdl_opencl_kernel *kernel,
+                                        const kdl_opencl_loaded_image *loaded,
                                         const kdl_kernel_request *request, void *native) {
   kdl_arguments learnt;
-  KDL_TRY(kdl_opencl_params_resolve(kernel->device, module, native, request, &learnt));
+  KDL_TRY(kdl_opencl_params_resolve(kernel->device, loaded, native, request, &learnt));
   return kdl_argument_list_init(&kernel->list, &learnt)
              ? KDL_OK
              : kdl_opencl_no_memory(kernel->device->ordinal);
@@ -147,12 +148,13 @@ static kdl_status opencl_resolve_block(kdl_opencl_kernel *kernel, void *native,
 /* Finding                                                                                      */
 
 /* The first cl_kernel is used for queries, before the size of its cache is known. */
-static kdl_status opencl_prepare_kernel(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
+static kdl_status opencl_prepare_kernel(kdl_opencl_kernel *kernel,
+                                        const kdl_opencl_loaded_image *loaded,
                                         const kdl_kernel_request *request,
                                         kdl_backend_kernel *out_kernel) {
   kdl_opencl_instance *asked;
   KDL_TRY(kdl_opencl_instance_create(kernel, &asked));
-  kdl_status status = opencl_resolve_params(kernel, module, request, asked->kernel);
+  kdl_status status = opencl_resolve_params(kernel, loaded, request, asked->kernel);
   if (status == KDL_OK)
     status = opencl_resolve_block(kernel, asked->kernel, request, out_kernel);
   kdl_opencl_instance *first = status == KDL_OK ? opencl_alloc_instance(kernel) : NULL;
@@ -178,16 +180,16 @@ static void opencl_fill_kernel(const kdl_opencl_kernel *kernel, const kdl_kernel
   out_kernel->param_count = list->count;
 }
 
-kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle,
+kdl_status kdl_opencl_kernel_find(void *handle, void *loaded_handle,
                                   const kdl_kernel_request *request,
                                   kdl_backend_kernel *out_kernel) {
   kdl_opencl_device *device = handle;
-  kdl_opencl_module *module = module_handle;
+  kdl_opencl_loaded_image *loaded = loaded_handle;
   kdl_opencl_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
     return kdl_opencl_no_memory(device->ordinal);
   kernel->device = device;
-  kernel->program = module->program;
+  kernel->program = loaded->program;
   kernel->name = strdup(request->name);
   kernel->list = (kdl_argument_list){.setter = &kdl_opencl_setter,
                                      .device = device,
@@ -195,15 +197,15 @@ kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle,
                                      .ranges = &device->ranges,
                                      .name = kernel->name};
   pthread_mutex_init(&kernel->lock, NULL);
-  kdl_status status = kernel->name ? opencl_prepare_kernel(kernel, module, request, out_kernel)
+  kdl_status status = kernel->name ? opencl_prepare_kernel(kernel, loaded, request, out_kernel)
                                    : kdl_opencl_no_memory(device->ordinal);
   if (status != KDL_OK) {
     kdl_opencl_kernel_free(kernel);
     return status;
   }
   opencl_fill_kernel(kernel, request, out_kernel);
-  kernel->next = atomic_load_explicit(&module->kernels, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
+  kernel->next = atomic_load_explicit(&loaded->kernels, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak(&loaded->kernels, &kernel->next, kernel))
     ;
   return KDL_OK;
 }

@@ -81,18 +81,18 @@ uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what
 
 typedef struct kdl_opencl_kernel kdl_opencl_kernel;
 
-typedef struct kdl_opencl_module {
+typedef struct kdl_opencl_loaded_image {
   void *program;
-  kdl_module_image image;
-  kdl_opencl_kernel *_Atomic kernels; /* freed with the module */
-} kdl_opencl_module;
+  kdl_image_reference image;
+  kdl_opencl_kernel *_Atomic kernels; /* freed with the loaded image */
+} kdl_opencl_loaded_image;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
 /* Determines a kernel's parameters from the driver, the image and the metadata. */
 kdl_status kdl_opencl_params_resolve(const kdl_opencl_device *device,
-                                     const kdl_opencl_module *module, void *kernel,
+                                     const kdl_opencl_loaded_image *loaded, void *kernel,
                                      const kdl_kernel_request *request, kdl_arguments *out_params);
 
 /*

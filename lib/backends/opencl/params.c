@@ -52,7 +52,7 @@ static void opencl_query_param(void *kernel, kdl_argument *param) {
 }
 
 kdl_status kdl_opencl_params_resolve(const kdl_opencl_device *device,
-                                     const kdl_opencl_module *module, void *kernel,
+                                     const kdl_opencl_loaded_image *loaded, void *kernel,
                                      const kdl_kernel_request *request, kdl_arguments *out_params) {
   uint32_t count = 0;
   int32_t error =
@@ -68,7 +68,7 @@ kdl_status kdl_opencl_params_resolve(const kdl_opencl_device *device,
     out_params->list[i].index = i;
     opencl_query_param(kernel, &out_params->list[i]);
   }
-  kdl_arguments_read_image(out_params, &module->image, request->name);
+  kdl_arguments_read_image(out_params, &loaded->image, request->name);
   kdl_arguments_read_signature(out_params, request);
   char fault[256];
   if (!kdl_arguments_resolve(out_params, fault, sizeof fault))

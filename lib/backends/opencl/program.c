@@ -148,39 +148,39 @@ static void opencl_release_program(const kdl_opencl_device *device, void *progra
   kdl_opencl_log_error(device->ordinal, kdl_opencl.program_release(program), "clReleaseProgram");
 }
 
-kdl_status kdl_opencl_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
+kdl_status kdl_opencl_image_load(void *handle, const kdl_backend_image *image, void **out_loaded) {
   kdl_opencl_device *device = handle;
-  kdl_opencl_module *module = calloc(1, sizeof *module);
-  if (!module)
+  kdl_opencl_loaded_image *loaded = calloc(1, sizeof *loaded);
+  if (!loaded)
     return kdl_opencl_no_memory(device->ordinal);
-  module->image = kdl_module_image_of(image);
-  kdl_status status = opencl_create_program(device, image, &module->program);
+  loaded->image = kdl_image_reference_of(image);
+  kdl_status status = opencl_create_program(device, image, &loaded->program);
   if (status == KDL_OK) {
-    status = opencl_build_program(device, image, module->program);
+    status = opencl_build_program(device, image, loaded->program);
     if (status != KDL_OK)
-      opencl_release_program(device, module->program);
+      opencl_release_program(device, loaded->program);
   }
-  return kdl_return_or_free(status, module, out_module);
+  return kdl_return_or_free(status, loaded, out_loaded);
 }
 
 /* Running commands retain their kernel and program (OpenCL, "clReleaseKernel"). */
-void kdl_opencl_module_unload(void *handle, void *module_handle) {
+void kdl_opencl_image_unload(void *handle, void *loaded_handle) {
   kdl_opencl_device *device = handle;
-  kdl_opencl_module *module = module_handle;
-  for (kdl_opencl_kernel *kernel = module->kernels; kernel;) {
+  kdl_opencl_loaded_image *loaded = loaded_handle;
+  for (kdl_opencl_kernel *kernel = loaded->kernels; kernel;) {
     kdl_opencl_kernel *next = kernel->next;
     kdl_opencl_kernel_free(kernel);
     kernel = next;
   }
-  opencl_release_program(device, module->program);
-  free(module);
+  opencl_release_program(device, loaded->program);
+  free(loaded);
 }
 
 /* OpenCL has no access to a program's variables; Intel's drivers have a function for it. */
-kdl_status kdl_opencl_global_find(void *handle, void *module_handle, const char *name,
+kdl_status kdl_opencl_global_find(void *handle, void *loaded_handle, const char *name,
                                   uint64_t *out_address, uint64_t *out_size) {
   kdl_opencl_device *device = handle;
-  kdl_opencl_module *module = module_handle;
+  kdl_opencl_loaded_image *loaded = loaded_handle;
   if (!device->ext.variable || strcmp(device->memory->name, "usm") != 0)
     return kdl_core_services.fail(KDL_UNSUPPORTED, 0,
                                   "opencl:%u: variable \"%s\": OpenCL gives no access to the "
@@ -188,7 +188,7 @@ kdl_status kdl_opencl_global_find(void *handle, void *module_handle, const char 
                                   device->ordinal, name);
   size_t size = 0;
   void *address = NULL;
-  int32_t error = device->ext.variable(device->id, module->program, name, &size, &address);
+  int32_t error = device->ext.variable(device->id, loaded->program, name, &size, &address);
   if (error == KDL_CL_INVALID_ARG_VALUE || error == KDL_CL_INVALID_VALUE)
     return kdl_core_services.fail(KDL_NO_MATCH, error,
                                   "opencl:%u: found no variable \"%s\" in the program",

@@ -67,7 +67,7 @@ static void device_that_does_not_open_may_open_later(void **state) {
 
 static void failed_load_falls_back_and_is_undone(void **state) {
   (void)state;
-  static const char *const cases[] = {"module_load:1:image", "kernel_find:1:image"};
+  static const char *const cases[] = {"image_load:1:image", "kernel_find:1:image"};
   for (size_t i = 0; i < 2; ++i) {
     kdl_library *lib = open_cubins();
     kdl_kernel *kernel;
@@ -99,12 +99,12 @@ static void chain_keeps_the_first_code(void **state) {
   (void)state;
   kdl_library *lib = open_cubins();
   kdl_kernel *kernel;
-  faults("module_load:1+:image");
+  faults("image_load:1+:image");
   assert_ok(kdl_sym(lib, null_device(), "k", NULL, &kernel));
   for (int i = 0; i < 2; ++i) {
     assert_fails(kdl_prefetch(kernel), KDL_BAD_FILE,
                  "t: k: none of 2 images could be loaded on cuda: image 0 (cubin sm_90): "
-                 "module_load: FAULTY_INVALID_IMAGE (200); image 1 (ptx sm_80): module_load: "
+                 "image_load: FAULTY_INVALID_IMAGE (200); image 1 (ptx sm_80): image_load: "
                  "FAULTY_INVALID_IMAGE (200)");
     assert_int_equal(kdl_error_code(), 200);
   }

@@ -223,7 +223,7 @@ static void each_call_fails_once(void **state) {
         fail_msg("call %u, %s: %d are left behind", n, kinds[k].name, atomic_load(alive));
     }
     assert_int_equal(hit, 0);
-    assert_int_equal(fallbacks, 2); /* module_load and kernel_find of the best image */
+    assert_int_equal(fallbacks, 2); /* image_load and kernel_find of the best image */
     assert_true(told >= 18);
   }
 }
@@ -273,11 +273,11 @@ static void a_load_is_tried_again_where_memory_was_short(void **state) {
     kdl_status first, then;
     size_t position;
   } rows[] = {
-      {"module_load:1+:memory", KDL_NO_MEMORY, KDL_OK, 0},
+      {"image_load:1+:memory", KDL_NO_MEMORY, KDL_OK, 0},
       {"kernel_find:1+:memory", KDL_NO_MEMORY, KDL_OK, 0},
-      {"module_load:1:image;module_load:2:memory", KDL_BAD_FILE, KDL_OK, 1},
-      {"module_load:1:memory;module_load:2:image", KDL_NO_MEMORY, KDL_OK, 0},
-      {"module_load:1+:lost", KDL_DEVICE, KDL_DEVICE, 0},
+      {"image_load:1:image;image_load:2:memory", KDL_BAD_FILE, KDL_OK, 1},
+      {"image_load:1:memory;image_load:2:image", KDL_NO_MEMORY, KDL_OK, 0},
+      {"image_load:1+:lost", KDL_DEVICE, KDL_DEVICE, 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     session s = open_kernel();
@@ -330,7 +330,7 @@ static void a_slow_load_is_waited_for(void **state) {
   session s = open_kernel();
   pthread_t thread[threads];
   int before = atomic_load(loads);
-  faults("module_load:1:sleep=100;kernel_find:1:sleep=50");
+  faults("image_load:1:sleep=100;kernel_find:1:sleep=50");
   for (size_t i = 0; i < threads; ++i)
     assert_int_equal(pthread_create(&thread[i], NULL, launch_it, &s), 0);
   for (size_t i = 0; i < threads; ++i) {
@@ -357,12 +357,12 @@ static void slow_calls_change_nothing(void **state) {
 }
 
 /* The child neither waits for the load nor hangs behind it. */
-static void a_fork_while_a_module_is_loaded(void **state) {
+static void a_fork_while_an_image_is_loaded(void **state) {
   (void)state;
   session s = open_kernel();
   pthread_t thread;
   void *good;
-  faults("module_load:1:sleep=300");
+  faults("image_load:1:sleep=300");
   assert_int_equal(pthread_create(&thread, NULL, launch_it, &s), 0);
   wait_for_a_fault();
   pid_t child = fork();
@@ -415,7 +415,7 @@ int main(void) {
       cmocka_unit_test(a_global_is_asked_for),
       cmocka_unit_test(a_slow_load_is_waited_for),
       cmocka_unit_test(slow_calls_change_nothing),
-      cmocka_unit_test(a_fork_while_a_module_is_loaded),
+      cmocka_unit_test(a_fork_while_an_image_is_loaded),
   };
   return cmocka_run_group_tests(tests, find_backend, free_bytes);
 }

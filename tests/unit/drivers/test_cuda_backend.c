@@ -178,8 +178,8 @@ static void a_capture_survives(void **state) {
   assert_int_equal(begin_capture(driver->queue_native(s.device, s.queue), 0), 0);
   check_capturing(&s, s.queue, 1);
   /* Loading, finding and allocating elsewhere do not disturb it; a prepared kernel is captured. */
-  void *module = load_ptx(s.device, PTX_HEADER PTX_EMPTY);
-  find_kernel(s.device, module, "empty");
+  void *loaded = load_ptx(s.device, PTX_HEADER PTX_EMPTY);
+  find_kernel(s.device, loaded, "empty");
   uint64_t memory;
   assert_ok(driver->alloc(s.device, 64, &memory));
   assert_ok(run_saxpy(&s, s.queue));
@@ -188,7 +188,7 @@ static void a_capture_survives(void **state) {
   assert_non_null(graph);
   assert_int_equal(destroy(graph), 0);
   assert_ok(driver->free(s.device, memory));
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   assert_result(&s, 0);
   end(&s);
 }
@@ -200,7 +200,7 @@ static void group_memory_is_asked_for_once(void **state) {
   (void)state;
   setup s = begin();
   const char *set = is_bound() ? "cuFuncSetAttribute" : "cuKernelSetAttribute";
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel kernel = find_kernel(s.device, s.loaded, "empty");
   kdl_launch_desc desc = shape_of(1, 1);
   clear_log();
   desc.shared = 48 << 10;
@@ -221,7 +221,7 @@ static void group_memory_is_asked_for_once(void **state) {
 static void clusters_and_cooperation(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel kernel = find_kernel(s.device, s.loaded, "empty");
   kdl_launch_desc desc = shape_of(16, 32);
   const char *set = is_bound() ? "cuFuncSetAttribute" : "cuKernelSetAttribute";
   settle(&s);
@@ -258,7 +258,7 @@ static void clusters_and_cooperation(void **state) {
 static void what_the_driver_refuses_is_told(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel kernel = find_kernel(s.device, s.loaded, "empty");
   kdl_launch_desc desc = shape_of(1, 2048);
   assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_DEVICE,
                "cuda:0: cuLaunchKernel with grid 1x1x1, block 2048x1x1, 0 bytes of dynamic group "
@@ -352,11 +352,11 @@ static void machine_code(void **state) {
   size_t size;
   uint8_t *bytes = read_golden("images/sm_90a.cubin", &size);
   void *device = open_device(0);
-  void *module;
+  void *loaded;
   kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, bytes, size);
-  assert_ok(driver->module_load(device, &image, &module));
-  find_kernel(device, module, "fill");
-  driver->module_unload(device, module);
+  assert_ok(driver->image_load(device, &image, &loaded));
+  find_kernel(device, loaded, "fill");
+  driver->image_unload(device, loaded);
   free(bytes);
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
@@ -367,20 +367,20 @@ static void machine_code_for_another(void **state) {
   size_t size;
   uint8_t *bytes = read_golden("images/sm_75.cubin", &size);
   void *device = open_device(0);
-  void *module;
+  void *loaded;
   kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, bytes, size);
   if (is_bound()) {
-    assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+    assert_fails(driver->image_load(device, &image, &loaded), KDL_DEVICE,
                  "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image "
                  "is available for execution on the device");
   } else {
     kdl_backend_kernel kernel = {.size = sizeof kernel};
     kdl_kernel_request request = {.size = sizeof request, .name = "fill"};
-    assert_ok(driver->module_load(device, &image, &module));
-    assert_fails(driver->kernel_find(device, module, &request, &kernel), KDL_DEVICE,
+    assert_ok(driver->image_load(device, &image, &loaded));
+    assert_fails(driver->kernel_find(device, loaded, &request, &kernel), KDL_DEVICE,
                  "cuda:0: cuKernelGetFunction: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel "
                  "image is available for execution on the device");
-    driver->module_unload(device, module);
+    driver->image_unload(device, loaded);
   }
   free(bytes);
   assert_int_equal(ask_fake("fake_alive"), 0);
@@ -389,15 +389,15 @@ static void machine_code_for_another(void **state) {
 static void garbage(void **state) {
   (void)state;
   void *device = open_device(0);
-  void *module;
+  void *loaded;
   kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, "not a cubin at all", 18);
-  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_DEVICE,
                is_bound() ? "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (200): device "
                             "kernel image is invalid"
                           : "cuda:0: cuLibraryLoadData: CUDA_ERROR_INVALID_IMAGE (200): device "
                             "kernel image is invalid");
   image.kind = KDL_IMAGE_HSACO;
-  assert_int_equal(driver->module_load(device, &image, &module), KDL_UNSUPPORTED);
+  assert_int_equal(driver->image_load(device, &image, &loaded), KDL_UNSUPPORTED);
   assert_non_null(
       strstr(kdl_error_message(), "cuda:0: found an image of kind hsaco, expected cubin, ptx"));
   assert_int_equal(ask_fake("fake_alive"), 0);
@@ -406,7 +406,7 @@ static void garbage(void **state) {
 static void the_compiler_is_quoted(void **state) {
   (void)state;
   void *device = open_device(0);
-  void *module;
+  void *loaded;
   const char *text = PTX_HEADER "syntax_error\n";
   kdl_backend_image image = image_of(KDL_IMAGE_PTX, text, strlen(text));
   char expected[512];
@@ -415,9 +415,9 @@ static void the_compiler_is_quoted(void **state) {
            "'syntax_error': syntax error; ptxas fatal   : Ptx assembly aborted due to errors: "
            "CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed",
            is_bound() ? "cuModuleLoadDataEx" : "cuLibraryLoadData");
-  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE, expected);
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_DEVICE, expected);
   setenv("KDL_CUDA_JIT_MAX_REGISTERS", "many", 1);
-  assert_fails(driver->module_load(device, &image, &module), KDL_BAD_CALL,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_BAD_CALL,
                "KDL_CUDA_JIT_MAX_REGISTERS: found \"many\", expected 1 to 255");
   unsetenv("KDL_CUDA_JIT_MAX_REGISTERS");
   assert_int_equal(ask_fake("fake_alive"), 0);
@@ -428,15 +428,15 @@ static void devices_share_code(void **state) {
   setup s = begin();
   void *second = open_device(1);
   clear_log();
-  void *module = load_ptx(second, good_ptx);
+  void *loaded = load_ptx(second, good_ptx);
   assert_int_equal(calls_of("cuLibraryLoadData"), 0);
   assert_int_equal(calls_of("cuModuleLoadDataEx"), is_bound() ? 1 : 0);
-  kdl_backend_kernel kernel = find_kernel(second, module, "empty");
+  kdl_backend_kernel kernel = find_kernel(second, loaded, "empty");
   void *queue = make_queue(second);
   kdl_launch_desc desc = shape_of(1, 1);
   assert_ok(launch(&kernel, queue, &desc, KDL_NO_ARGS));
   assert_ok(run_saxpy(&s, s.queue));
-  driver->module_unload(second, module);
+  driver->image_unload(second, loaded);
   assert_int_equal(calls_of("cuLibraryUnload"), 0);
   assert_ok(run_saxpy(&s, s.queue)); /* the first device's still works */
   driver->queue_destroy(second, queue);

@@ -41,12 +41,12 @@ static void blocks_are_those_of_the_code(void **state) {
   setup s = begin();
   check_suggested_block(&s, 512);
   /* Compiled for at most 128, which the runtime's suggestion does not consider here. */
-  kdl_backend_kernel kernel = find_free(&s, s.module, "small");
+  kdl_backend_kernel kernel = find_free(&s, s.loaded, "small");
   assert_int_equal(kernel.suggested[0], 128);
   void *fixed = load_golden(s.device, "fixed.hsaco");
   kernel = find_free(&s, fixed, "fixed");
   check_required_block(&kernel, 32, 2, 1);
-  driver->module_unload(s.device, fixed);
+  driver->image_unload(s.device, fixed);
   end(&s);
 }
 
@@ -55,10 +55,10 @@ static void a_block_is_too_large(void **state) {
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_kernel_request request = {.size = sizeof request, .name = "small", .block = {16, 16, 1}};
-  assert_fails(driver->kernel_find(s.device, s.module, &request, &kernel), KDL_BAD_FILE,
+  assert_fails(driver->kernel_find(s.device, s.loaded, &request, &kernel), KDL_BAD_FILE,
                "hip:0: metadata says block=16x16x1, the image was compiled for at most 128 "
                "work-items in a group");
-  kernel = find_free(&s, s.module, "small");
+  kernel = find_free(&s, s.loaded, "small");
   kdl_launch_desc desc = shape_of(1, 256);
   expect("hip:0: hipModuleLaunchKernel with grid 1x1x1, block 256x1x1 (compiled for at most 128 "
          "work-items in a group), 0 bytes of dynamic group memory: hipErrorLaunchFailure (719)%s",
@@ -71,7 +71,7 @@ static void a_block_is_too_large(void **state) {
 static void shapes(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel kernel = find_kernel(s.device, s.loaded, "empty");
   kdl_launch_desc desc = shape_of(1, 64);
   desc.shared = 64 << 10;
   clear_log();
@@ -96,7 +96,7 @@ static void shapes(void **state) {
 static void cooperation(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel kernel = find_kernel(s.device, s.loaded, "empty");
   kdl_launch_desc desc = shape_of(104, 64);
   desc.flags = KDL_LAUNCH_COOPERATIVE;
   if (is_old()) {
@@ -121,8 +121,8 @@ static void cooperation(void **state) {
 static void a_device_without_cooperation(void **state) {
   (void)state;
   void *device = open_device(2), *queue = make_queue(device);
-  void *module = backend_load(device);
-  kdl_backend_kernel kernel = find_kernel(device, module, "empty");
+  void *loaded = backend_load(device);
+  kdl_backend_kernel kernel = find_kernel(device, loaded, "empty");
   kdl_launch_desc desc = shape_of(1, 64);
   assert_ok(launch(&kernel, queue, &desc, KDL_NO_ARGS));
   desc.flags = KDL_LAUNCH_COOPERATIVE;
@@ -134,7 +134,7 @@ static void a_device_without_cooperation(void **state) {
                    : "hip:2: the device has no cooperative launches");
   assert_int_equal(calls_of("hipModuleLaunchCooperativeKernel"), 0);
   assert_int_equal(calls_of("hipModuleLaunchKernel"), 0);
-  driver->module_unload(device, module);
+  driver->image_unload(device, loaded);
   driver->queue_destroy(device, queue);
   assert_int_equal(ask_fake("fake_alive"), BACKEND_KEPT);
   assert_true(backend_is_clean());
@@ -143,8 +143,8 @@ static void a_device_without_cooperation(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Devices and streams                                                                          */
 
-/* Also the module's functions and variables are asked for with its device current: the runtime
- * aborts where it is not. */
+/* Also the loaded image's functions and variables are asked for with its device current: the
+ * runtime aborts where it is not. */
 static void another_device_is_current(void **state) {
   (void)state;
   setup s = begin();
@@ -152,8 +152,8 @@ static void another_device_is_current(void **state) {
   uint64_t address, size;
   assert_ok(driver->queue_adopt(s.device, NULL, &adopted));
   set_device(1);
-  find_kernel(s.device, s.module, "empty");
-  assert_ok(driver->global_find(s.device, s.module, "table", &address, &size));
+  find_kernel(s.device, s.loaded, "empty");
+  assert_ok(driver->global_find(s.device, s.loaded, "table", &address, &size));
   assert_ok(run_saxpy(&s, s.queue));
   assert_ok(run_saxpy(&s, adopted)); /* the NULL stream of our device, not of that one */
   assert_int_equal(current_device(), 1);
@@ -242,8 +242,8 @@ static void a_capture_survives(void **state) {
   /* The NULL stream would wait for it. */
   check_capturing(&s, null_stream, 1);
   /* Loading, finding and allocating elsewhere do not disturb it; a prepared kernel is captured. */
-  void *module = load_golden(s.device, "fixed.hsaco");
-  find_free(&s, module, "fixed");
+  void *loaded = load_golden(s.device, "fixed.hsaco");
+  find_free(&s, loaded, "fixed");
   uint64_t memory;
   assert_ok(driver->alloc(s.device, 64, &memory));
   assert_ok(run_saxpy(&s, adopted));
@@ -252,7 +252,7 @@ static void a_capture_survives(void **state) {
   assert_non_null(graph);
   assert_int_equal(destroy(graph), 0);
   assert_ok(driver->free(s.device, memory));
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   driver->queue_destroy(s.device, adopted);
   driver->queue_destroy(s.device, null_stream);
   assert_int_equal(destroy_stream(stream), 0);
@@ -341,13 +341,13 @@ static void a_kernel_is_missing(void **state) {
 /* Wherever it is cut, the runtime never sees what it would read beyond the end of. */
 static void code_is_cut_off(void **state) {
   (void)state;
-  void *device = open_device(0), *module;
+  void *device = open_device(0), *loaded;
   kdl_backend_image whole = golden_code("gfx90a.hsaco");
   for (size_t size = 0; size < whole.data_size; size += 61) {
     uint8_t *bytes = malloc(size ? size : 1);
     memcpy(bytes, whole.data, size);
     kdl_backend_image image = image_of(KDL_IMAGE_HSACO, bytes, size);
-    assert_int_equal(driver->module_load(device, &image, &module), KDL_BAD_FILE);
+    assert_int_equal(driver->image_load(device, &image, &loaded), KDL_BAD_FILE);
     assert_ptr_equal(strstr(kdl_error_message(), "hip:0: the code object is damaged: offset 0x"),
                      kdl_error_message());
     free(bytes);
@@ -358,9 +358,9 @@ static void code_is_cut_off(void **state) {
 /* The runtime does not survive it: the fake neither. */
 static void code_is_stripped(void **state) {
   (void)state;
-  void *device = open_device(0), *module;
+  void *device = open_device(0), *loaded;
   kdl_backend_image image = golden_code("stripped.hsaco");
-  assert_fails(driver->module_load(device, &image, &module), KDL_BAD_FILE,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_BAD_FILE,
                "hip:0: the code object is stripped: found no section .symtab, expected one: HIP "
                "crashes without. Link it without -s, and do not strip it");
   assert_int_equal(ask_fake("fake_alive"), 0);
@@ -373,9 +373,9 @@ static void code_lies_anywhere(void **state) {
   uint8_t *bytes = malloc(whole.data_size + 8);
   for (size_t offset = 0; offset < 8; ++offset) {
     memcpy(bytes + offset, whole.data, whole.data_size);
-    void *module = load_image(device, KDL_IMAGE_HSACO, bytes + offset, whole.data_size);
-    find_kernel(device, module, "saxpy");
-    driver->module_unload(device, module);
+    void *loaded = load_image(device, KDL_IMAGE_HSACO, bytes + offset, whole.data_size);
+    find_kernel(device, loaded, "saxpy");
+    driver->image_unload(device, loaded);
   }
   free(bytes);
   assert_int_equal(ask_fake("fake_alive"), 0);
@@ -383,17 +383,17 @@ static void code_lies_anywhere(void **state) {
 
 static void code_for_another(void **state) {
   (void)state;
-  void *device = open_device(0), *module;
+  void *device = open_device(0), *loaded;
   kdl_backend_image image = golden_code("gfx90a_xnack.hsaco");
-  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_DEVICE,
                is_old() ? "hip:0: hipModuleLoadData: hipErrorNoBinaryForGpu (209)"
                         : "hip:0: hipModuleLoadData: hipErrorInvalidImage (200): device kernel "
                           "image is invalid");
   image.kind = KDL_IMAGE_PTX;
-  assert_fails(driver->module_load(device, &image, &module), KDL_UNSUPPORTED,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_UNSUPPORTED,
                "hip:0: found an image of kind ptx, expected hsaco or spirv");
   image = image_of(KDL_IMAGE_HSACO, "not a code object at all", 24);
-  assert_fails(driver->module_load(device, &image, &module), KDL_BAD_FILE,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_BAD_FILE,
                "hip:0: the code object is damaged: offset 0x0: e_ident: found no ELF "
                "header, expected 7f 45 4c 46");
   assert_int_equal(ask_fake("fake_alive"), 0);
@@ -405,25 +405,25 @@ static void spirv_is_loaded(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_image image = golden_code("spirv64.spv");
-  void *module;
+  void *loaded;
   if (is_old()) {
-    assert_fails(driver->module_load(s.device, &image, &module), KDL_DEVICE,
+    assert_fails(driver->image_load(s.device, &image, &loaded), KDL_DEVICE,
                  "hip:0: hipModuleLoadData: hipErrorNoBinaryForGpu (209)");
     end(&s);
     return;
   }
-  module = load_golden(s.device, "spirv64.spv");
+  loaded = load_golden(s.device, "spirv64.spv");
   setup compiled = s;
-  compiled.saxpy = find_kernel(s.device, module, "saxpy");
+  compiled.saxpy = find_kernel(s.device, loaded, "saxpy");
   assert_ok(run_saxpy(&compiled, s.queue));
   assert_result(&s, 1);
   check_saxpy_params(&compiled.saxpy);
-  kdl_backend_kernel sum = find_kernel(s.device, module, "sum");
+  kdl_backend_kernel sum = find_kernel(s.device, loaded, "sum");
   assert_int_equal(sum.param_count, 3);
   assert_int_equal(sum.params[1].size, 12);
   assert_int_equal(sum.params[1].offset, UINT32_MAX);
   assert_int_equal(sum.params[2].offset, UINT32_MAX);
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   end(&s);
 }
 

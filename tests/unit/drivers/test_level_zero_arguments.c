@@ -26,7 +26,7 @@ static void only_what_differs_is_set(void **state) {
   assert_int_equal(calls_of("zeKernelSetArgumentValue"), 1);
   assert_int_equal(calls_of("zeKernelSetGroupSize"), 1);
   /* Another kernel in between has a handle of its own. */
-  kdl_backend_kernel empty = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel empty = find_kernel(s.device, s.loaded, "empty");
   kdl_launch_desc one = shape_of(1, 1);
   assert_ok(launch(&empty, s.queue, &one, KDL_NO_ARGS));
   clear_log();
@@ -67,7 +67,7 @@ static void memory_of_others_is_always_set(void **state) {
   (void)state;
   setup s = begin();
   uint64_t table, size;
-  assert_ok(driver->global_find(s.device, s.module, "table", &table, &size));
+  assert_ok(driver->global_find(s.device, s.loaded, "table", &table, &size));
   assert_int_equal(size, 64);
   assert_ok(driver->fill(s.device, s.queue, table, 0, size, "", 1));
   float a = 1;
@@ -109,13 +109,13 @@ static void wrong_arguments(void **state) {
 static void a_structure_is_passed(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel sum = find_kernel(s.device, s.module, "sum");
+  kdl_backend_kernel sum = find_kernel(s.device, s.loaded, "sum");
   assert_int_equal(sum.param_count, 3);
   assert_int_equal(sum.params[1].size, 12);
   assert_int_equal(sum.params[1].offset, UINT32_MAX);
   kdl_kernel_request request = {
       .size = sizeof request, .name = "sum", .sig = KDL_TEXT("ptr<f32> bytes<12:4> u32")};
-  assert_ok(driver->kernel_find(s.device, s.module, &request, &sum));
+  assert_ok(driver->kernel_find(s.device, s.loaded, &request, &sum));
   assert_int_equal(sum.params[1].offset, 8);
   assert_int_equal(sum.params[2].offset, 20);
   float of[3] = {1, 2, 3};
@@ -133,8 +133,8 @@ static void a_structure_is_passed(void **state) {
 static void group_memory(void **state) {
   (void)state;
   setup s = begin();
-  void *module = load_golden(s.device, "group.spv");
-  kdl_backend_kernel kernel = find_kernel(s.device, module, "grouped");
+  void *loaded = load_golden(s.device, "group.spv");
+  kdl_backend_kernel kernel = find_kernel(s.device, loaded, "grouped");
   assert_int_equal(kernel.param_count, 2);
   assert_int_equal(kernel.params[1].offset, 8);
   uint32_t n = 1;
@@ -148,7 +148,7 @@ static void group_memory(void **state) {
   desc.shared = 512;
   assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&s.x, &n)));
   assert_int_equal(calls_of("zeKernelSetArgumentValue"), 4);
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   end(&s);
 }
 

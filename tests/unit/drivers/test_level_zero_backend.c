@@ -37,14 +37,14 @@ static void blocks(void **state) {
   assert_fails(launch(&kernel, s.queue, &desc, KDL_ARGS(&s.x)), KDL_DEVICE,
                "level_zero:0: zeKernelSetGroupSize of \"fixed\" to 64x1x1: "
                "ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION (0x78000013)");
-  driver->module_unload(s.device, fixed);
+  driver->image_unload(s.device, fixed);
   end(&s);
 }
 
 static void shapes(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel kernel = find_kernel(s.device, s.loaded, "empty");
   kdl_launch_desc desc = shape_of(1, 2048);
   assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_DEVICE,
                "level_zero:0: zeKernelSetGroupSize of \"empty\" to 2048x1x1: "
@@ -413,25 +413,25 @@ static void a_kernel_is_missing(void **state) {
 
 static void the_compiler_is_quoted(void **state) {
   (void)state;
-  void *device = open_device(0), *module;
+  void *device = open_device(0), *loaded;
   kdl_backend_image whole = golden_spirv("spirv64.spv");
   uint8_t *bytes = malloc(whole.data_size + 8);
   memcpy(bytes, whole.data, whole.data_size);
   bytes[5] = 6; /* SPIR-V 1.6 */
   kdl_backend_image image = image_of(KDL_IMAGE_SPIRV, bytes, whole.data_size);
-  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_DEVICE,
                "level_zero:0: zeModuleCreate: error: SPIR-V 1.6 is newer than 1.4; error: backend "
                "compiler failed build.: ZE_RESULT_ERROR_MODULE_BUILD_FAILURE (0x70000004)");
   image.kind = KDL_IMAGE_ZEBIN;
-  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_DEVICE,
                "level_zero:0: zeModuleCreate: ZE_RESULT_ERROR_INVALID_NATIVE_BINARY (0x7800000f)");
   image.kind = KDL_IMAGE_PTX;
-  assert_fails(driver->module_load(device, &image, &module), KDL_UNSUPPORTED,
+  assert_fails(driver->image_load(device, &image, &loaded), KDL_UNSUPPORTED,
                "level_zero:0: found an image of kind ptx, expected spirv or zebin");
   for (size_t offset = 1; offset < 8; ++offset) {
     memcpy(bytes + offset, whole.data, whole.data_size);
-    module = load_image(device, KDL_IMAGE_SPIRV, bytes + offset, whole.data_size);
-    driver->module_unload(device, module);
+    loaded = load_image(device, KDL_IMAGE_SPIRV, bytes + offset, whole.data_size);
+    driver->image_unload(device, loaded);
   }
   free(bytes);
   assert_int_equal(ask_fake("fake_alive"), 0);
@@ -450,11 +450,11 @@ static void flags_for_the_compiler(void **state) {
   setenv("KDL_LEVEL_ZERO_BUILD_FLAGS", "-ze-opt-level 1", 1);
   setenv("KDL_LEVEL_ZERO_LARGE_BUFFERS", "1", 1);
   kdl_set_log("load", keep_line, NULL);
-  void *module = load_golden(device, "fixed.spv");
+  void *loaded = load_golden(device, "fixed.spv");
   kdl_set_log(NULL, NULL, NULL);
   assert_string_equal(said, "t: image 0: compiled by the driver: warning: built with "
                             "-ze-opt-greater-than-4GB-buffer-required -ze-opt-level 1");
-  driver->module_unload(device, module);
+  driver->image_unload(device, loaded);
   unsetenv("KDL_LEVEL_ZERO_BUILD_FLAGS");
   unsetenv("KDL_LEVEL_ZERO_LARGE_BUFFERS");
 }

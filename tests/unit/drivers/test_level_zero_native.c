@@ -27,8 +27,8 @@ static void *load(void *device, const char *ze_info) {
 static void a_native_kernel_runs(void **state) {
   (void)state;
   void *device = open_device(0), *queue = make_queue(device);
-  void *module = load(device, SAXPY FILL);
-  kdl_backend_kernel kernel = find_kernel(device, module, "saxpy");
+  void *loaded = load(device, SAXPY FILL);
+  kdl_backend_kernel kernel = find_kernel(device, loaded, "saxpy");
   static const kdl_param_info params[] = {
       {UINT32_MAX, 4}, {UINT32_MAX, 8}, {UINT32_MAX, 8}, {UINT32_MAX, 4}};
   assert_int_equal(kernel.param_count, 4);
@@ -50,7 +50,7 @@ static void a_native_kernel_runs(void **state) {
     assert_true(numbers[i] == 3 * (float)i);
   assert_ok(driver->free(device, x));
   assert_ok(driver->free(device, y));
-  driver->module_unload(device, module);
+  driver->image_unload(device, loaded);
   driver->queue_destroy(device, queue);
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
@@ -58,11 +58,11 @@ static void a_native_kernel_runs(void **state) {
 static void code_for_another_device_is_refused(void **state) {
   (void)state;
   static const uint32_t others[] = {0x030f0007 /* 12.60.7 */, 0x05004000 /* 20.1.0 */, 0};
-  void *device = open_device(0), *module;
+  void *device = open_device(0), *loaded;
   for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
     elf_image elf = build_zebin(others[i], SAXPY FILL);
     kdl_backend_image image = image_of(KDL_IMAGE_ZEBIN, elf.data, elf.size);
-    assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+    assert_fails(driver->image_load(device, &image, &loaded), KDL_DEVICE,
                  "level_zero:0: zeModuleCreate: ZE_RESULT_ERROR_INVALID_NATIVE_BINARY "
                  "(0x7800000f)");
     free(elf.data);
@@ -73,34 +73,34 @@ static void code_for_another_device_is_refused(void **state) {
 static void small_values_by_their_signature(void **state) {
   (void)state;
   void *device = open_device(0);
-  void *module = load(device, SAXPY "  - name: fill\n    payload_arguments:\n" POINTER("0")
+  void *loaded = load(device, SAXPY "  - name: fill\n    payload_arguments:\n" POINTER("0")
                                   ARGUMENT("arg_byvalue", "1", "4"));
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_kernel_request request = {.size = sizeof request, .name = "fill", .sig = {"ptr<u8> u8", 10}};
-  assert_ok(driver->kernel_find(device, module, &request, &kernel));
+  assert_ok(driver->kernel_find(device, loaded, &request, &kernel));
   assert_int_equal(kernel.params[1].size, 1);
   request.sig = (kdl_string){"ptr<u8> u64", 11};
-  assert_ok(driver->kernel_find(device, module, &request, &kernel));
+  assert_ok(driver->kernel_find(device, loaded, &request, &kernel));
   assert_int_equal(kernel.params[1].size, 4);
   request.sig = (kdl_string){"u64 u8", 6};
-  assert_fails(driver->kernel_find(device, module, &request, &kernel), KDL_UNSUPPORTED,
+  assert_fails(driver->kernel_find(device, loaded, &request, &kernel), KDL_UNSUPPORTED,
                "level_zero:0: parameter 0 is a value by the signature and memory by the image");
-  driver->module_unload(device, module);
+  driver->image_unload(device, loaded);
 }
 
 static void what_is_not_told_must_be_signed_for(void **state) {
   (void)state;
   void *device = open_device(0);
-  void *module = load(device, SAXPY "  - name: fill\n    payload_arguments:\n" POINTER("1"));
+  void *loaded = load(device, SAXPY "  - name: fill\n    payload_arguments:\n" POINTER("1"));
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_kernel_request request = {.size = sizeof request, .name = "fill"};
-  assert_fails(driver->kernel_find(device, module, &request, &kernel), KDL_UNSUPPORTED,
+  assert_fails(driver->kernel_find(device, loaded, &request, &kernel), KDL_UNSUPPORTED,
                "level_zero:0: parameter 0: neither the driver, the image nor a signature tells "
                "whether it is memory or a value, or it is an image or a sampler");
   request.sig = (kdl_string){"u32 ptr<f32>", 12};
-  assert_ok(driver->kernel_find(device, module, &request, &kernel));
+  assert_ok(driver->kernel_find(device, loaded, &request, &kernel));
   assert_int_equal(kernel.param_count, 2);
-  driver->module_unload(device, module);
+  driver->image_unload(device, loaded);
   free(built.data);
 }
 

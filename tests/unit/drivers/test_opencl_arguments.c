@@ -119,24 +119,24 @@ static void memory_of_the_caller_is_set_every_time(void **state) {
 static void null_is_memory_too(void **state) {
   (void)state;
   setup s = begin();
-  void *module = load_source(s.device, "kernel void other(global int *p) {}");
-  kdl_backend_kernel kernel = find_kernel(s.device, module, "other");
+  void *loaded = load_source(s.device, "kernel void other(global int *p) {}");
+  kdl_backend_kernel kernel = find_kernel(s.device, loaded, "other");
   uint64_t none = 0;
   kdl_launch_desc desc = shape_of(1, 1);
   assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&none)));
   clear_log();
   assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&none)));
   assert_calls(0, 0, 1);
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   end(&s);
 }
 
 static void arguments_of_every_size(void **state) {
   (void)state;
   setup s = begin();
-  void *module = load_source(
+  void *loaded = load_source(
       s.device, "kernel void other(uchar a, global int *p, short b, double c, float4 d, int e) {}");
-  kdl_backend_kernel kernel = find_kernel(s.device, module, "other");
+  kdl_backend_kernel kernel = find_kernel(s.device, loaded, "other");
   static const kdl_param_info expected[] = {{0, 1}, {8, 8}, {16, 2}, {24, 8}, {32, 16}, {48, 4}};
   assert_int_equal(kernel.param_count, 6);
   assert_memory_equal(kernel.params, expected, sizeof expected);
@@ -155,7 +155,7 @@ static void arguments_of_every_size(void **state) {
   a = 2;
   assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &b, &c, &d, &e)));
   assert_calls(2, 0, 1);
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   end(&s);
 }
 
@@ -193,12 +193,12 @@ static void spirv_tells_its_parameters(void **state) {
   setup s = begin();
   size_t size;
   uint8_t *bytes = read_golden("images/spirv64.spv", &size);
-  void *module = load_image(s.device, KDL_IMAGE_SPIRV, bytes, size);
+  void *loaded = load_image(s.device, KDL_IMAGE_SPIRV, bytes, size);
   assert_int_equal(calls_of(is_old() ? "clCreateProgramWithILKHR" : "clCreateProgramWithIL"), 1);
   kdl_backend_kernel kernel;
-  assert_ok(find_with(&s, module, "saxpy", NULL, &kernel));
+  assert_ok(find_with(&s, loaded, "saxpy", NULL, &kernel));
   assert_int_equal(kernel.param_count, 4);
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   free(bytes);
   end(&s);
 }
@@ -207,10 +207,10 @@ static void a_signature_that_contradicts(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel;
-  assert_ok(find_with(&s, s.module, "saxpy", "f32 ptr<f32> ptr<f32> u32", &kernel));
-  assert_fails(find_with(&s, s.module, "saxpy", "f32 ptr<f32> u64 u32", &kernel), KDL_UNSUPPORTED,
+  assert_ok(find_with(&s, s.loaded, "saxpy", "f32 ptr<f32> ptr<f32> u32", &kernel));
+  assert_fails(find_with(&s, s.loaded, "saxpy", "f32 ptr<f32> u64 u32", &kernel), KDL_UNSUPPORTED,
                "opencl:0: parameter 2 is a value by the signature and memory by the image");
-  assert_fails(find_with(&s, s.module, "saxpy", "ptr<f32> ptr<f32> ptr<f32> u32", &kernel),
+  assert_fails(find_with(&s, s.loaded, "saxpy", "ptr<f32> ptr<f32> ptr<f32> u32", &kernel),
                KDL_UNSUPPORTED,
                "opencl:0: parameter 0 is memory by the signature and a value by the image");
   end(&s);
@@ -226,19 +226,21 @@ static void ptx_has_to_declare_its_pointers(void **state) {
                                  ".entry k(.param .u64 .ptr .global a, .param .u64 b) {}";
   static const char plain[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                               ".entry k(.param .u64 a, .param .u64 b) {}";
-  kdl_arguments_read_image(&list, &(kdl_module_image){KDL_IMAGE_PTX, declared, sizeof declared - 1},
-                           "k");
+  kdl_arguments_read_image(
+      &list, &(kdl_image_reference){KDL_IMAGE_PTX, declared, sizeof declared - 1}, "k");
   kdl_arguments_read_signature(&list, &request);
   assert_true(kdl_arguments_resolve(&list, fault, sizeof fault));
   assert_int_equal(list.list[0].kind, KDL_ARGUMENT_MEMORY);
   assert_int_equal(list.list[1].kind, KDL_ARGUMENT_VALUE);
   list = (kdl_arguments){.count = 2};
-  kdl_arguments_read_image(&list, &(kdl_module_image){KDL_IMAGE_PTX, plain, sizeof plain - 1}, "k");
+  kdl_arguments_read_image(&list, &(kdl_image_reference){KDL_IMAGE_PTX, plain, sizeof plain - 1},
+                           "k");
   kdl_arguments_read_signature(&list, &request);
   assert_false(kdl_arguments_resolve(&list, fault, sizeof fault));
   assert_string_equal(fault, "parameter 0 is memory by the signature and a value by the image");
   list = (kdl_arguments){.count = 2};
-  kdl_arguments_read_image(&list, &(kdl_module_image){KDL_IMAGE_PTX, plain, sizeof plain - 1}, "k");
+  kdl_arguments_read_image(&list, &(kdl_image_reference){KDL_IMAGE_PTX, plain, sizeof plain - 1},
+                           "k");
   assert_false(kdl_arguments_resolve(&list, fault, sizeof fault)); /* nothing describes them */
   assert_string_equal(fault, "parameter 0: neither the driver, the image nor a signature tells "
                              "whether it is memory or a value, or it is an image or a sampler");
@@ -247,22 +249,22 @@ static void ptx_has_to_declare_its_pointers(void **state) {
 static void images_are_no_arguments(void **state) {
   (void)state;
   setup s = begin();
-  void *module = load_source(s.device, "kernel void look(int a, read_only image2d_t i) {}");
+  void *loaded = load_source(s.device, "kernel void look(int a, read_only image2d_t i) {}");
   kdl_backend_kernel kernel;
-  assert_fails(find_with(&s, module, "look", NULL, &kernel), KDL_UNSUPPORTED,
+  assert_fails(find_with(&s, loaded, "look", NULL, &kernel), KDL_UNSUPPORTED,
                "opencl:0: parameter 1: neither the driver, the image nor a signature tells whether "
                "it is memory or a value, or it is an image or a sampler");
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   end(&s);
 }
 
 static void group_memory_is_sized_by_the_launch(void **state) {
   (void)state;
   setup s = begin();
-  void *module = load_source(s.device, "kernel void sum(global int *p, local int *s, int n) {}\n"
+  void *loaded = load_source(s.device, "kernel void sum(global int *p, local int *s, int n) {}\n"
                                        "kernel void both(local int *s, local int *t) {}");
   kdl_backend_kernel kernel;
-  assert_ok(find_with(&s, module, "sum", "ptr<i32> i32", &kernel));
+  assert_ok(find_with(&s, loaded, "sum", "ptr<i32> i32", &kernel));
   assert_int_equal(kernel.param_count, 2);
   static const kdl_param_info expected[] = {{0, 8}, {8, 4}};
   assert_memory_equal(kernel.params, expected, sizeof expected);
@@ -279,14 +281,14 @@ static void group_memory_is_sized_by_the_launch(void **state) {
   assert_calls(1, 0, 1);
   desc.shared = 0; /* a driver takes no size of 0 */
   assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&s.x, &n)));
-  assert_fails(find_with(&s, module, "both", NULL, &kernel), KDL_UNSUPPORTED,
+  assert_fails(find_with(&s, loaded, "both", NULL, &kernel), KDL_UNSUPPORTED,
                "opencl:0: parameters 0 and 1 are both group memory, expected one at most: a launch "
                "has one size for it");
   desc.shared = 16;
   assert_fails(launch(&s.saxpy, s.queue, &desc, KDL_ARGS(&n, &s.x, &s.y, &n)), KDL_UNSUPPORTED,
                "opencl:0: found 16 bytes of dynamic group memory, and \"saxpy\" has no parameter "
                "for it");
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   end(&s);
 }
 

@@ -15,10 +15,10 @@ static void a_block_is_suggested(void **state) {
 static void a_block_that_the_source_demands(void **state) {
   (void)state;
   setup s = begin();
-  void *module = load_source(
+  void *loaded = load_source(
       s.device, "kernel __attribute__((reqd_work_group_size(8, 4, 2))) void tiled(int a) {}");
   kdl_backend_kernel kernel;
-  assert_ok(find_with(&s, module, "tiled", NULL, &kernel));
+  assert_ok(find_with(&s, loaded, "tiled", NULL, &kernel));
   check_required_block(&kernel, 8, 4, 2);
   kdl_launch_desc desc = kdl_grid(1, 1, 1);
   int a = 0;
@@ -28,7 +28,7 @@ static void a_block_that_the_source_demands(void **state) {
                "opencl:0: clEnqueueNDRangeKernel \"tiled\" with grid 1x1x1, block 64x1x1, 0 bytes "
                "of dynamic group memory: CL_INVALID_WORK_GROUP_SIZE (-54)");
   assert_int_equal(kdl_error_code(), -54);
-  driver->module_unload(s.device, module);
+  driver->image_unload(s.device, loaded);
   end(&s);
 }
 
@@ -37,7 +37,7 @@ static void a_block_that_is_too_large(void **state) {
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_kernel_request request = {.size = sizeof request, .name = "saxpy", .block = {64, 32, 1}};
-  assert_fails(driver->kernel_find(s.device, s.module, &request, &kernel), KDL_DEVICE,
+  assert_fails(driver->kernel_find(s.device, s.loaded, &request, &kernel), KDL_DEVICE,
                "opencl:0: block 64x32x1 has more than the 1024 work-items that the driver allows "
                "for \"saxpy\"");
   end(&s);
@@ -46,7 +46,7 @@ static void a_block_that_is_too_large(void **state) {
 static void what_opencl_does_not_have(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel kernel = find_kernel(s.device, s.loaded, "empty");
   assert_int_equal(kernel.param_count, 0);
   assert_non_null(kernel.params); /* known to be none */
   kdl_launch_desc desc = shape_of(1, 1);
@@ -68,8 +68,8 @@ static void the_devices_own_queue_is_flushed(void **state) {
   (void)state;
   void *device = open_device(1);
   void *own = make_queue(device), *other = make_queue(device);
-  void *module = load_source(device, CL_EMPTY);
-  kdl_backend_kernel kernel = find_kernel(device, module, "empty");
+  void *loaded = load_source(device, CL_EMPTY);
+  kdl_backend_kernel kernel = find_kernel(device, loaded, "empty");
   kdl_launch_desc desc = shape_of(1, 64);
   for (int i = 0; i < 2; ++i) {
     clear_log();
@@ -79,7 +79,7 @@ static void the_devices_own_queue_is_flushed(void **state) {
     assert_ok(launch(&kernel, other, &desc, KDL_NO_ARGS));
     assert_int_equal(calls_of("clFlush"), 1);
   }
-  driver->module_unload(device, module);
+  driver->image_unload(device, loaded);
   driver->queue_destroy(device, other);
   driver->queue_destroy(device, own);
   assert_clean();
@@ -291,10 +291,10 @@ static kdl_status load(void *device, kdl_image_kind kind, const char *text, cons
   kdl_backend_image image = image_of(kind, text, strlen(text));
   image.pairs = pairs;
   image.pair_count = pair_count;
-  void *module;
-  kdl_status status = driver->module_load(device, &image, &module);
+  void *loaded;
+  kdl_status status = driver->image_load(device, &image, &loaded);
   if (status == KDL_OK)
-    driver->module_unload(device, module);
+    driver->image_unload(device, loaded);
   return status;
 }
 
@@ -372,12 +372,12 @@ static void variables_are_found(void **state) {
   setup s = begin();
   uint64_t address, size;
   if (memory_is("usm")) {
-    assert_ok(driver->global_find(s.device, s.module, "weight", &address, &size));
+    assert_ok(driver->global_find(s.device, s.loaded, "weight", &address, &size));
     assert_int_equal(size, 4);
-    assert_fails(driver->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
+    assert_fails(driver->global_find(s.device, s.loaded, "chair", &address, &size), KDL_NO_MATCH,
                  "opencl:0: found no variable \"chair\" in the program");
   } else {
-    assert_fails(driver->global_find(s.device, s.module, "weight", &address, &size),
+    assert_fails(driver->global_find(s.device, s.loaded, "weight", &address, &size),
                  KDL_UNSUPPORTED,
                  "opencl:0: variable \"weight\": OpenCL gives no access to the variables of a "
                  "program");

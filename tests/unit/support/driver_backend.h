@@ -18,7 +18,7 @@ static void *backend_load(void *device);
 static bool backend_is_clean(void);
 
 typedef struct {
-  void *device, *queue, *module;
+  void *device, *queue, *loaded;
   kdl_backend_kernel saxpy;
   uint64_t x, y;
 } setup;
@@ -26,8 +26,8 @@ typedef struct {
 static inline setup begin(void) {
   setup s = {.device = open_device(0)};
   s.queue = make_queue(s.device);
-  s.module = backend_load(s.device);
-  s.saxpy = find_kernel(s.device, s.module, "saxpy");
+  s.loaded = backend_load(s.device);
+  s.saxpy = find_kernel(s.device, s.loaded, "saxpy");
   float x[count], y[count];
   for (int i = 0; i < count; ++i) {
     x[i] = (float)i;
@@ -43,7 +43,7 @@ static inline setup begin(void) {
 static inline void end(const setup *s) {
   assert_ok(driver->free(s->device, s->x));
   assert_ok(driver->free(s->device, s->y));
-  driver->module_unload(s->device, s->module);
+  driver->image_unload(s->device, s->loaded);
   driver->queue_destroy(s->device, s->queue);
   assert_int_equal(ask_fake("fake_alive"), BACKEND_KEPT);
   assert_true(backend_is_clean());
@@ -65,17 +65,17 @@ static inline void assert_result(const setup *s, int launches) {
     assert_true(y[i] == 1 + 2 * (float)i * (float)launches);
 }
 
-static inline kdl_backend_kernel find_free(const setup *s, void *module, const char *name) {
+static inline kdl_backend_kernel find_free(const setup *s, void *loaded, const char *name) {
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_kernel_request request = {.size = sizeof request, .name = name};
-  assert_ok(driver->kernel_find(s->device, module, &request, &kernel));
+  assert_ok(driver->kernel_find(s->device, loaded, &request, &kernel));
   return kernel;
 }
 
 static inline void a_kernel_without_parameters(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_backend_kernel kernel = find_kernel(s.device, s.loaded, "empty");
   assert_int_equal(kernel.param_count, 0);
   assert_non_null(kernel.params); /* known to be none */
   kdl_launch_desc desc = shape_of(1, 1);
@@ -130,7 +130,7 @@ static inline void check_saxpy_params(const kdl_backend_kernel *saxpy) {
 
 /* A launch that leaves the block to the image gets the suggested one. */
 static inline void check_suggested_block(const setup *s, uint32_t expected) {
-  kdl_backend_kernel kernel = find_free(s, s->module, "saxpy");
+  kdl_backend_kernel kernel = find_free(s, s->loaded, "saxpy");
   assert_int_equal(kernel.block[0], 0);
   assert_int_equal(kernel.suggested[0], expected);
   assert_int_equal(kernel.suggested[1], 1);
@@ -170,20 +170,20 @@ static inline void check_missing_kernel(const char *message) {
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_kernel_request request = {.size = sizeof request, .name = "sgemm"};
-  assert_fails(driver->kernel_find(s.device, s.module, &request, &kernel), KDL_NO_MATCH, message);
+  assert_fails(driver->kernel_find(s.device, s.loaded, &request, &kernel), KDL_NO_MATCH, message);
   end(&s);
 }
 
 static inline void check_missing_global(const setup *s, const char *message) {
   uint64_t address, size;
-  assert_fails(driver->global_find(s->device, s->module, "chair", &address, &size), KDL_NO_MATCH,
+  assert_fails(driver->global_find(s->device, s->loaded, "chair", &address, &size), KDL_NO_MATCH,
                message);
 }
 
 /* The table of 64 bytes is there to be written. */
 static inline void check_table(const setup *s) {
   uint64_t address, size;
-  assert_ok(driver->global_find(s->device, s->module, "table", &address, &size));
+  assert_ok(driver->global_find(s->device, s->loaded, "table", &address, &size));
   assert_int_equal(size, 64);
   assert_ok(driver->fill(s->device, s->queue, address, 0, size, "x", 1));
 }
@@ -192,7 +192,7 @@ static inline void check_table(const setup *s) {
 static inline void check_weight(const setup *s) {
   uint64_t address, size;
   uint32_t weight = 0;
-  assert_ok(driver->global_find(s->device, s->module, "weight", &address, &size));
+  assert_ok(driver->global_find(s->device, s->loaded, "weight", &address, &size));
   assert_int_equal(size, 4);
   assert_ok(driver->read(s->device, s->queue, &weight, address, 0, size));
   assert_int_equal(weight, 3);

@@ -39,7 +39,7 @@ enum { count = 256, most_calls = 400 };
 /* One session with the device                                                                  */
 
 typedef struct {
-  void *device, *queue, *adopted, *event, *module, *sequence;
+  void *device, *queue, *adopted, *event, *loaded, *sequence;
   void *pinned;
   uint64_t x, y;
 } session;
@@ -113,15 +113,15 @@ static inline kdl_status run_sequence(session *s, const kdl_backend_kernel *kern
 
 static inline kdl_status load_and_launch(session *s) {
   kdl_backend_image image = fault_image();
-  kdl_status status = driver->module_load(s->device, &image, &s->module);
+  kdl_status status = driver->image_load(s->device, &image, &s->loaded);
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_kernel_request request = {.size = sizeof request, .name = "saxpy", .shared = FAULT_SHARED};
   if (status == KDL_OK)
-    status = driver->kernel_find(s->device, s->module, &request, &kernel);
+    status = driver->kernel_find(s->device, s->loaded, &request, &kernel);
   uint64_t address, size;
   const char *global = FAULT_GLOBAL;
   if (status == KDL_OK && global)
-    status = driver->global_find(s->device, s->module, global, &address, &size);
+    status = driver->global_find(s->device, s->loaded, global, &address, &size);
   float a = 2;
   uint32_t n = count;
   kdl_launch_desc desc = shape_of(1, count);
@@ -190,8 +190,8 @@ static inline kdl_status work(session *s) {
 }
 
 static inline void put_away(session *s) {
-  if (s->module)
-    driver->module_unload(s->device, s->module);
+  if (s->loaded)
+    driver->image_unload(s->device, s->loaded);
   if (s->event)
     driver->event_destroy(s->device, s->event);
   if (s->pinned)

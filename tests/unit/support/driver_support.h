@@ -149,16 +149,16 @@ static inline kdl_backend_image image_of(kdl_image_kind kind, const void *data, 
 }
 
 static inline void *load_image(void *device, kdl_image_kind kind, const void *data, size_t size) {
-  void *module = NULL;
+  void *loaded = NULL;
   kdl_backend_image image = image_of(kind, data, size);
-  assert_ok(driver->module_load(device, &image, &module));
-  return module;
+  assert_ok(driver->image_load(device, &image, &loaded));
+  return loaded;
 }
 
-static inline kdl_backend_kernel find_kernel(void *device, void *module, const char *name) {
+static inline kdl_backend_kernel find_kernel(void *device, void *loaded, const char *name) {
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_kernel_request request = {.size = sizeof request, .name = name, .block = {128, 1, 1}};
-  assert_ok(driver->kernel_find(device, module, &request, &kernel));
+  assert_ok(driver->kernel_find(device, loaded, &request, &kernel));
   return kernel;
 }
 

@@ -28,13 +28,13 @@ static inline kdl_status run_scaled(const setup *s, float a) {
   return launch(&s->saxpy, s->queue, &desc, KDL_ARGS(&a, &s->x, &s->y, &n));
 }
 
-static inline kdl_status find_with(const setup *s, void *module, const char *name, const char *sig,
+static inline kdl_status find_with(const setup *s, void *loaded, const char *name, const char *sig,
                                    kdl_backend_kernel *out_kernel) {
   kdl_kernel_request request = {.size = sizeof request, .name = name};
   if (sig)
     request.sig = (kdl_string){sig, strlen(sig)};
   *out_kernel = (kdl_backend_kernel){.size = sizeof *out_kernel};
-  return driver->kernel_find(s->device, module, &request, out_kernel);
+  return driver->kernel_find(s->device, loaded, &request, out_kernel);
 }
 
 /* Opens the backend; the device's own queue is made now, so that no test counts it. */

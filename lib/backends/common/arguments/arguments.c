@@ -55,7 +55,7 @@ static int apply_image_param(void *user, const kdl_image_param *param) {
   return 0;
 }
 
-void kdl_arguments_read_image(kdl_arguments *arguments, const kdl_module_image *image,
+void kdl_arguments_read_image(kdl_arguments *arguments, const kdl_image_reference *image,
                               const char *kernel) {
   (void)kdl_image_read_params(image->kind, image->data, image->size, kdl_text_of(kernel),
                               apply_image_param, arguments);

@@ -41,7 +41,7 @@ typedef struct kdl_arguments {
 } kdl_arguments;
 
 /* Reads the parameters from the image. */
-void kdl_arguments_read_image(kdl_arguments *arguments, const kdl_module_image *image,
+void kdl_arguments_read_image(kdl_arguments *arguments, const kdl_image_reference *image,
                               const char *kernel);
 
 /* Reads the parameters from the signature. */

@@ -67,7 +67,7 @@ static int add_image_param(void *user, const kdl_image_param *param) {
   return r->no_memory;
 }
 
-bool kdl_params_read(kdl_params *params, const kdl_module_image *image, const char *kernel) {
+bool kdl_params_read(kdl_params *params, const kdl_image_reference *image, const char *kernel) {
   reading r = {.params = params};
   if (!kdl_params_begin(params))
     return false;

@@ -7,15 +7,15 @@
 
 #include <stdbool.h>
 
-/* A module's reference to its image: the bytes belong to libkdl and outlive the module. */
-typedef struct kdl_module_image {
+/* A loaded image's reference to its bytes, which belong to libkdl and outlive it. */
+typedef struct kdl_image_reference {
   kdl_image_kind kind;
   const void *data;
   size_t size;
-} kdl_module_image;
+} kdl_image_reference;
 
-static inline kdl_module_image kdl_module_image_of(const kdl_backend_image *image) {
-  return (kdl_module_image){image->kind, image->data, image->data_size};
+static inline kdl_image_reference kdl_image_reference_of(const kdl_backend_image *image) {
+  return (kdl_image_reference){image->kind, image->data, image->data_size};
 }
 
 typedef struct kdl_params {
@@ -33,6 +33,6 @@ bool kdl_params_add(kdl_params *params, uint32_t offset, uint32_t size);
  * stay unknown if the image does not declare them. SPIR-V has no offsets: they are those of a C
  * struct, and KDL_NO_OFFSET from the first parameter on whose size does not imply its alignment.
  * False when out of memory. */
-bool kdl_params_read(kdl_params *params, const kdl_module_image *image, const char *kernel);
+bool kdl_params_read(kdl_params *params, const kdl_image_reference *image, const char *kernel);
 
 #endif

@@ -43,67 +43,67 @@ static void cuda_unload_module(uint32_t ordinal, kdl_cuda_code *code) {
 /* Both kinds                                                                                   */
 
 static kdl_status cuda_load_image(kdl_cuda_device *device, const kdl_backend_image *image,
-                                  kdl_cuda_module *module) {
+                                  kdl_cuda_loaded_image *loaded) {
   kdl_cuda_scope scope;
   KDL_TRY(kdl_cuda_enter_relaxed(device, &scope));
   kdl_status status = kdl_cuda_has_libraries()
-                          ? kdl_cuda_library_acquire(device->ordinal, image, &module->code)
-                          : cuda_load_module(device->ordinal, image, &module->own);
+                          ? kdl_cuda_library_acquire(device->ordinal, image, &loaded->code)
+                          : cuda_load_module(device->ordinal, image, &loaded->own);
   (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleLoadDataEx");
   return status;
 }
 
-kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
+kdl_status kdl_cuda_image_load(void *handle, const kdl_backend_image *image, void **out_loaded) {
   kdl_cuda_device *device = handle;
   KDL_TRY(kdl_image_kind_check(image, KDL_FAMILY_NVPTX, "cuda", device->ordinal));
-  kdl_cuda_module *module = malloc(sizeof *module);
-  if (!module)
+  kdl_cuda_loaded_image *loaded = malloc(sizeof *loaded);
+  if (!loaded)
     return kdl_core_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
-  *module = (kdl_cuda_module){.code = &module->own, .image = kdl_module_image_of(image)};
-  kdl_status status = cuda_load_image(device, image, module);
+  *loaded = (kdl_cuda_loaded_image){.code = &loaded->own, .image = kdl_image_reference_of(image)};
+  kdl_status status = cuda_load_image(device, image, loaded);
   if (status != KDL_OK) {
-    free(module);
+    free(loaded);
     return status;
   }
-  *out_module = module;
+  *out_loaded = loaded;
   return KDL_OK;
 }
 
 /* A lost device refuses every call; libkdl's memory is freed anyway. */
-void kdl_cuda_module_unload(void *handle, void *module_handle) {
+void kdl_cuda_image_unload(void *handle, void *loaded_handle) {
   kdl_cuda_device *device = handle;
-  kdl_cuda_module *module = module_handle;
+  kdl_cuda_loaded_image *loaded = loaded_handle;
   kdl_cuda_scope scope;
   kdl_status entered = kdl_cuda_enter_relaxed(device, &scope);
-  bool may_run = __atomic_load_n(&module->launched, __ATOMIC_RELAXED) != 0;
+  bool may_run = __atomic_load_n(&loaded->launched, __ATOMIC_RELAXED) != 0;
   int error = entered == KDL_OK && may_run ? kdl_cuda.context_sync() : KDL_CUDA_SUCCESS;
   if (error != KDL_CUDA_SUCCESS)
     kdl_cuda_log_error(device->ordinal, error, "cuCtxSynchronize");
   if (kdl_cuda_has_libraries())
-    kdl_cuda_library_release(device->ordinal, module->code);
+    kdl_cuda_library_release(device->ordinal, loaded->code);
   else
-    cuda_unload_module(device->ordinal, module->code);
+    cuda_unload_module(device->ordinal, loaded->code);
   if (entered == KDL_OK)
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleUnload");
-  for (kdl_cuda_kernel *kernel = module->kernels; kernel;) {
+  for (kdl_cuda_kernel *kernel = loaded->kernels; kernel;) {
     kdl_cuda_kernel *next = kernel->next;
     kdl_cuda_kernel_free(kernel);
     kernel = next;
   }
-  free(module);
+  free(loaded);
 }
 
-kdl_status kdl_cuda_global_find(void *handle, void *module_handle, const char *name,
+kdl_status kdl_cuda_global_find(void *handle, void *loaded_handle, const char *name,
                                 uint64_t *out_address, uint64_t *out_size) {
   kdl_cuda_device *device = handle;
-  kdl_cuda_module *module = module_handle;
+  kdl_cuda_loaded_image *loaded = loaded_handle;
   kdl_cuda_scope scope;
   KDL_TRY(kdl_cuda_enter_relaxed(device, &scope));
   bool free_of_contexts = kdl_cuda_has_libraries();
   size_t size = 0;
   int error = free_of_contexts
-                  ? kdl_cuda.library_global(out_address, &size, module->code->handle, name)
-                  : kdl_cuda.module_global(out_address, &size, module->code->handle, name);
+                  ? kdl_cuda.library_global(out_address, &size, loaded->code->handle, name)
+                  : kdl_cuda.module_global(out_address, &size, loaded->code->handle, name);
   *out_size = size;
   return kdl_cuda_leave(&scope, error, "%s \"%s\"",
                         free_of_contexts ? "cuLibraryGetGlobal" : "cuModuleGetGlobal_v2", name);

@@ -74,45 +74,45 @@ static kdl_status ze_create_aligned_module(const kdl_ze_device *device,
   return status;
 }
 
-kdl_status kdl_ze_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
+kdl_status kdl_ze_image_load(void *handle, const kdl_backend_image *image, void **out_loaded) {
   kdl_ze_device *device = handle;
   KDL_TRY(kdl_image_kind_check(image, KDL_FAMILY_INTEL, "level_zero", device->ordinal));
-  kdl_ze_module *module = calloc(1, sizeof *module);
-  if (!module)
+  kdl_ze_loaded_image *loaded = calloc(1, sizeof *loaded);
+  if (!loaded)
     return kdl_ze_no_memory(device);
-  module->image = kdl_module_image_of(image);
-  kdl_status status = ze_create_aligned_module(device, image, &module->handle);
-  return kdl_return_or_free(status, module, out_module);
+  loaded->image = kdl_image_reference_of(image);
+  kdl_status status = ze_create_aligned_module(device, image, &loaded->handle);
+  return kdl_return_or_free(status, loaded, out_loaded);
 }
 
 /* Every queue may have a handle of each kernel. A lost device refuses every call; libkdl's memory
  * is freed anyway. */
-void kdl_ze_module_unload(void *handle, void *module_handle) {
+void kdl_ze_image_unload(void *handle, void *loaded_handle) {
   kdl_ze_device *device = handle;
-  kdl_ze_module *module = module_handle;
+  kdl_ze_loaded_image *loaded = loaded_handle;
   pthread_mutex_lock(&device->lock);
   kdl_ze_queues_drain(device);
   for (kdl_ze_queue *queue = device->queues; queue; queue = queue->next) {
     kdl_futex_lock_acquire(&queue->lock);
-    for (kdl_ze_kernel *kernel = module->kernels; kernel; kernel = kernel->next)
+    for (kdl_ze_kernel *kernel = loaded->kernels; kernel; kernel = kernel->next)
       kdl_ze_queue_forget(queue, kernel->number);
     kdl_futex_lock_release(&queue->lock);
   }
   pthread_mutex_unlock(&device->lock);
-  for (kdl_ze_kernel *kernel = module->kernels; kernel;) {
+  for (kdl_ze_kernel *kernel = loaded->kernels; kernel;) {
     kdl_ze_kernel *next = kernel->next;
     kdl_ze_kernel_free(kernel);
     kernel = next;
   }
-  kdl_ze_log_error(device, kdl_ze.module_destroy(module->handle), "zeModuleDestroy");
-  free(module);
+  kdl_ze_log_error(device, kdl_ze.module_destroy(loaded->handle), "zeModuleDestroy");
+  free(loaded);
 }
 
-kdl_status kdl_ze_global_find(void *device, void *module, const char *name, uint64_t *out_address,
+kdl_status kdl_ze_global_find(void *device, void *loaded, const char *name, uint64_t *out_address,
                               uint64_t *out_size) {
   void *address = NULL;
   size_t size = 0;
-  int error = kdl_ze.module_global(((kdl_ze_module *)module)->handle, name, &size, &address);
+  int error = kdl_ze.module_global(((kdl_ze_loaded_image *)loaded)->handle, name, &size, &address);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeModuleGetGlobalPointer \"%s\"", name);
   *out_address = (uintptr_t)address;

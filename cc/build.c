@@ -212,8 +212,7 @@ static pair_list collect_pairs(const cc_job *job, kdl_arena *arena) {
   kdl_image_target read = {.version_major = 0};
   char *features = xarena_alloc(arena, 1024);
   features[0] = '\0';
-  kdl_out_features(&(kdl_out){features, 1024, 0}, target->features,
-                   kdl_feature_tokens(target->features, job->needs));
+  kdl_out_features(&(kdl_out){features, 1024, 0}, target->features, job->needs);
   add_pair(&pairs, "triple", target->packed_triple);
   if (target->arch[0])
     add_pair(&pairs, "arch", target->arch);

@@ -54,7 +54,9 @@ static kdl_status check_constants(const kdl_string_list *constants) {
 }
 
 static kdl_status parse_device_option(const char *text, ir_request *request) {
-  KDL_TRY(kdl_device_spec_resolve(text, &request->spec));
+  kdl_device_routes routes;
+  KDL_TRY(kdl_device_routes_resolve(text, &routes));
+  request->spec = routes.specs[0];
   KDL_TRY(kdl_select_device_create(&request->spec, &request->device, &request->traits));
   kdl_out label = {request->device_label, sizeof request->device_label, 0};
   kdl_device_spec_label(&request->spec, &label);

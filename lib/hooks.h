@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Tables of functions that extensions of the library fill in. The library calls an extension
- * through its table and includes none of its headers; a NULL table means no extension.
+ * Between the library and its extensions. The library calls an extension through a table of
+ * functions that it fills in, and includes none of its headers; a NULL table means no extension.
  */
 #ifndef KDL_LIB_HOOKS_H
 #define KDL_LIB_HOOKS_H
 
+#include "support/base/blake2b.h"
 #include "support/base/trace_phase.h"
 
 #include <kdl/backend.h>
@@ -220,5 +221,51 @@ enum { KDL_SPECIALIZED_LIMIT = 4 };
 
 /* NULL where the library was built without ext/specialize. */
 extern const kdl_specialize_hooks *const kdl_specializing;
+
+/* ------------------------------------------------------------------------------------------ */
+/* What extensions call                                                                         */
+
+struct kdl_catalog;
+struct kdl_device_spec;
+struct kdl_kernel_key;
+struct kdl_out;
+
+/* Prints the values in the key of a link, its lines "fold ...", with the names of the parameters:
+ * "n=64 alpha=2.5 block=256x1x1". False where it has none. */
+bool kdl_fold_lines_print(const struct kdl_kernel_key *key, kdl_string lines, struct kdl_out *out);
+
+/* Of an image's bytes and the value of its key for a kernel; never 0. Reads the image where its
+ * metadata has no digest. */
+uint64_t kdl_adaptive_variant_id(kdl_library *lib, uint32_t image, kdl_string key);
+
+/* A library's name in messages. */
+const char *kdl_library_name(const kdl_library *lib);
+
+/* As kdl_image_get; the index must be valid. */
+kdl_image_info kdl_library_image(const kdl_library *lib, size_t index);
+
+/* Whether the device admits an image of a catalog (lib/inspect/selection.h) through the route. */
+bool kdl_device_route_admits(const kdl_device *device, size_t route,
+                             const struct kdl_catalog *catalog, size_t image);
+
+/* Requests all permissions for the device's features, for code that will be compiled for it.
+ * kdl_device_route_spec then gives what was granted. */
+void kdl_device_permit_all(kdl_device *device, size_t route);
+
+/* The driver's version as KDL_VERSION_OF, for CUDA and HIP; 0 where it is unknown. */
+uint32_t kdl_device_spec_driver(const struct kdl_device_spec *spec);
+
+typedef enum kdl_trust_policy {
+  KDL_TRUST_OFF,
+  KDL_TRUST_WARN,
+  KDL_TRUST_REQUIRE,
+} kdl_trust_policy;
+
+/* KDL_TRUST, else /etc/kdl/trust, else off; read once. In a program with more rights than its user,
+ * the stricter of the two. KDL_BAD_CALL for an unknown word. */
+kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy);
+
+/* The policy's name, or where images need a signature the digest of the trusted keys. */
+void kdl_trust_identify(char out_text[KDL_DIGEST_TEXT]);
 
 #endif

@@ -29,8 +29,8 @@ COMPONENTS = ("include", "support", "lib", "ext/adaptive/commands", "ext/adaptiv
 OTHERWISE = {"bench/null": "peers", "bench/peers": "peers", "bench/measure": "measure", "mlir/bench": "bench"}
 
 # The components that one stands on, besides support and the inspect headers.
-USES = {"ext/specialize": {"lib/hooks.h"}, "ext/jit": {"lib/hooks.h"}, "ext/trace": {"lib/hooks.h"}, "ext/jit/commands": {"ext/jit", "ext/adaptive/commands", "tools/common"},
-        "ext/adaptive": {"lib/hooks.h"}, "ext/adaptive/commands": {"ext/adaptive", "tools/common"},
+USES = {"ext/specialize": {"lib/hooks.h"}, "ext/jit": {"lib/hooks.h"}, "ext/trace": {"lib/hooks.h"}, "ext/jit/commands": {"ext/jit", "ext/adaptive/commands", "lib/hooks.h", "tools/common"},
+        "ext/adaptive": {"lib/hooks.h"}, "ext/adaptive/commands": {"ext/adaptive", "lib/hooks.h", "tools/common"},
         "tools/kdl": {"tools/common", "ext/adaptive/commands", "ext/inject", "ext/jit/commands", "pack", "cc", "compiler/toolchain"}, "pack": {"tools/common"},
         "cc": {"tools/common", "compiler/text", "compiler/toolchain"}, "compiler/text": {"tools/common"}, "compiler/ir": {"tools/common", "compiler/text", "compiler/toolchain"},
         "ld": {"tools/common", "compiler/ir", "compiler/toolchain"}, "bench": {"tools/common", "peers", "measure"}, "measure": {"tools/common"},

@@ -41,7 +41,7 @@ kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels) {
          name.data) {
     uint32_t id = kdl_spirv_operand(&entries, 2);
     kdl_spirv m = entries; /* modes follow the entry points */
-    while (kdl_spirv_next_declaration(&m, &status)) {
+    while (kdl_spirv_next(&m, &status) && m.opcode != KDL_SPIRV_OP_FUNCTION) {
       if (m.opcode == op_execution_mode && m.length >= 6 && kdl_spirv_operand(&m, 1) == id &&
           kdl_spirv_operand(&m, 2) == local_size)
         set_block(&m, name, kernels);
@@ -110,11 +110,11 @@ static kdl_feature_set features_in(kdl_string attributes, kdl_feature_class whic
 }
 
 void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_set *needs) {
-  kdl_feature_set used = features_in(ir, target->features);
+  kdl_feature_set used = features_in(ir, target->features), free = target->available_features;
   if (target->features == KDL_CLASS_AARCH64) /* hints, which other CPUs ignore */
-    kdl_feature_remove(&used, KDL_AARCH64_BTI);
-  needs->word[0] |= used.word[0] & ~target->available_features.word[0];
-  needs->word[1] |= used.word[1] & ~target->available_features.word[1];
+    kdl_feature_add(&free, KDL_AARCH64_BTI);
+  needs->word[0] |= used.word[0] & ~free.word[0];
+  needs->word[1] |= used.word[1] & ~free.word[1];
 }
 
 /* ------------------------------------------------------------------------------------------ */

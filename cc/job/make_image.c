@@ -164,8 +164,7 @@ static kdl_status make_spirv(cc_job *job) {
 static void write_host_note(FILE *out, const cc_job *job) {
   const cc_target *target = job->target;
   char features[KDL_HOST_NOTE_TEXT - CC_TARGET_NAME_SIZE] = "", text[KDL_HOST_NOTE_ROOM];
-  kdl_out_features(&(kdl_out){features, sizeof features, 0}, target->features,
-                   kdl_feature_tokens(target->features, job->needs));
+  kdl_out_features(&(kdl_out){features, sizeof features, 0}, target->features, job->needs);
   kdl_out_host_note(&(kdl_out){text, sizeof text, 0}, target->arch, features);
   for (const char *c = text; *c; ++c) {
     if (c == text || c[-1] == '\n')
@@ -253,7 +252,6 @@ static kdl_status make_host(cc_job *job) {
   bool is_bitcode = job->plan->bitcode;
   const char *code = cc_temp_path(job, is_bitcode ? "bitcode.ll" : "ll");
   const char *image = cc_temp_path(job, is_bitcode ? "bc" : "so");
-  kdl_host_object object;
   job->names = cc_temp_path(job, "names.h");
   KDL_TRY(cc_write_file(job, job->names, false, write_renames));
   KDL_TRY(make_host_ir(job, cc_temp_path(job, is_bitcode ? "bitcode.src" : "host.src"),
@@ -271,7 +269,7 @@ static kdl_status make_host(cc_job *job) {
                                  asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
                         image));
   KDL_TRY(read_image(job, image, KDL_IMAGE_OBJECT));
-  return kdl_host_object_open(job->image.data, job->image.length, &object);
+  return kdl_host_image_check(job->image.data, job->image.length);
 }
 
 kdl_status cc_make_image(cc_job *job) {

@@ -52,7 +52,7 @@ static bool parse_amd(kdl_string name, cc_target *out, kdl_parse_error *out_erro
   *out = make_target(CC_AMD, KDL_CLASS_GPU, "amdgcn-amd-amdhsa", "_amd", KDL_OFFLOAD_HIP);
   if (!kdl_amdgcn_parse(name, &id, out_error))
     return true;
-  out->is_generic = kdl_amdgcn_is_generic(id.processor);
+  out->is_generic = !id.processor->version;
   kdl_out_amdgcn(&(kdl_out){out->arch, sizeof out->arch, 0}, &id);
   snprintf(out->cpu, sizeof out->cpu, "%s", out->arch);
   return true;
@@ -180,12 +180,16 @@ static void drop_vector_lengths(char *arch) {
 /* A name or a spec of a device, as `kdl explain` accepts it, or this CPU. */
 static bool find_target_device(kdl_string name, kdl_device_spec *out_spec) {
   char text[CC_TARGET_NAME_SIZE];
+  kdl_device_routes routes;
   if (kdl_text_is(name, "native"))
     return kdl_cpu_describe(out_spec) == KDL_OK;
   if (name.length >= sizeof text || name.length == 0 || name.data[0] == '@')
     return false;
   snprintf(text, sizeof text, "%.*s", (int)name.length, name.data);
-  return kdl_device_spec_resolve(text, out_spec) == KDL_OK;
+  if (kdl_device_routes_resolve(text, &routes) != KDL_OK)
+    return false;
+  *out_spec = routes.specs[0];
+  return true;
 }
 
 static bool parse_device(kdl_string name, cc_target *out, kdl_parse_error *out_error) {

@@ -4,6 +4,7 @@
 #include "ext/jit/identity.h"
 #include "ext/jit/link_run.h"
 #include "ext/jit/portable.h"
+#include "lib/hooks.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/libraries.h"
 #include "support/base/error.h"

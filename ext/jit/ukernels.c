@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/ukernels.h"
 
+#include "lib/hooks.h"
 #include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

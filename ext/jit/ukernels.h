@@ -8,8 +8,8 @@
 #define KDL_EXT_JIT_UKERNELS_H
 
 #include "ext/jit/linker.h"
+#include "lib/hooks.h"
 #include "lib/inspect/libraries.h"
-#include "lib/inspect/trust.h"
 
 #include <limits.h>
 

@@ -131,7 +131,7 @@ static void allow_library(ld_landlock *landlock, const char *path) {
     return;
   for (size_t i = 0; i < count; ++i)
     allow_signed(landlock, files[i]);
-  kdl_search_folder_free(files, count);
+  free(files);
 }
 
 /* A program and the libraries that were installed with it. */
@@ -253,9 +253,7 @@ kdl_status ld_confine(const ir_request *request, const char *builtin, const char
   bool is_required;
   KDL_TRY(read_setting(&made.is_off, &is_required));
   kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is still allowed */
-  if (request && request->is_checked)
-    kdl_trust_disable();
-  kdl_trust_preload(); /* the same for keys and libsodium */
+  kdl_trust_prepare(request && request->is_checked); /* the same for keys and libsodium */
   made.has_no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   if (!made.is_off) {
     int version;

@@ -5,6 +5,7 @@
 #include "lib/binding/capture.h"
 #include "lib/binding/geometry.h"
 #include "lib/binding/variants.h"
+#include "lib/hooks.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
 #include "lib/inspect/launches.h"
@@ -329,8 +330,8 @@ static void describe_variant(const kdl_kernel *kernel, size_t position, const kd
       .image = candidate->image,
       .tag = tag ? tag : "",
       .order = {candidate->order[0], candidate->order[1]},
-      .is_compiled = kdl_image_kind_holds(kind, KDL_HOLDS_BITCODE) ||
-                     kdl_image_kind_holds(kind, KDL_HOLDS_DRIVER_CODE),
+      .is_compiled = kdl_image_kind_get(kind)->holds == KDL_HOLDS_BITCODE ||
+                     kdl_image_kind_get(kind)->holds == KDL_HOLDS_DRIVER_CODE,
       .refusal = refusal_of(first, &key),
   };
   memcpy(out_variant->tile, geometry.tile, sizeof out_variant->tile);

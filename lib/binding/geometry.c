@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/binding/geometry.h"
 
+#include "lib/image/readers.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 

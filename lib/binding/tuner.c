@@ -2,6 +2,7 @@
 /* kdl_tuner: ext/adaptive chooses among ways that a caller has, as it does among images. */
 #include "lib/binding/adaptive.h"
 #include "lib/binding/capture.h"
+#include "lib/hooks.h"
 #include "lib/inspect/launches.h"
 #include "support/base/blake2b.h"
 #include "support/base/cancel.h"

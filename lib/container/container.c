@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/container/container.h"
 
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
 #include "lib/inspect/libraries.h"
@@ -176,7 +177,7 @@ static kdl_image_kind kind_from_header(const kdl_image *image) {
 }
 
 static bool is_container(kdl_image_kind kind) {
-  return kdl_image_kind_holds(kind, KDL_HOLDS_IMAGES);
+  return kdl_image_kind_get(kind)->holds == KDL_HOLDS_IMAGES;
 }
 
 /* Up to so many images are stored in the arena. */

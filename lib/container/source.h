@@ -157,4 +157,7 @@ kdl_status kdl_malformed(const kdl_region *region, uint64_t offset, const char *
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 #define kdl_malformed(...) kdl_not_ok(kdl_malformed(__VA_ARGS__))
 
+/* The packed bytes of an inflater have moved. */
+void kdl_inflater_move(kdl_inflater *inflater, const void *packed);
+
 #endif

@@ -2,6 +2,7 @@
 /* Verification: checks an image's signature and digest before its bytes are used for running it,
  * and provides the bytes that were checked, even if the file changes afterwards. */
 #include "lib/container/container.h"
+#include "lib/hooks.h"
 #include "lib/inspect/libraries.h"
 #include "lib/trust/trust.h"
 #include "support/base/cancel.h"

@@ -2,6 +2,8 @@
 /* KDL_CPU: treats this CPU as one with fewer features, to reproduce what runs there. */
 #include "lib/device/host_cpu.h"
 #include "lib/device/named_devices.h"
+#include "lib/device/spec.h"
+#include "lib/target/features/feature.h"
 #include "support/base/error.h"
 
 static kdl_status compile_pair(const kdl_device_spec *lesser, const kdl_device_spec *cpu,
@@ -23,14 +25,15 @@ kdl_status kdl_cpu_lower(const char *setting, kdl_device_spec *spec) {
   }
   if (wanted.family != has.family)
     return kdl_fail(KDL_BAD_CALL, "KDL_CPU: found \"%.100s\", expected an %s, as this one is",
-                    setting, kdl_family_name(has.family));
-  kdl_feature_set missing = kdl_feature_tokens(
-      kdl_family_class(has.family), (kdl_feature_set){{has.lacks.word[0] & ~wanted.lacks.word[0],
-                                                       has.lacks.word[1] & ~wanted.lacks.word[1]}});
+                    setting, kdl_families[has.family].name);
+  kdl_feature_set missing =
+      kdl_feature_tokens(kdl_families[has.family].features,
+                         (kdl_feature_set){{has.lacks.word[0] & ~wanted.lacks.word[0],
+                                            has.lacks.word[1] & ~wanted.lacks.word[1]}});
   if (kdl_feature_any(missing)) {
     char tokens[KDL_SPEC_TOKENS];
     kdl_out out = {tokens, sizeof tokens, 0};
-    kdl_out_features(&out, kdl_family_class(has.family), missing);
+    kdl_out_features(&out, kdl_families[has.family].features, missing);
     return kdl_fail(KDL_BAD_CALL,
                     "KDL_CPU: found \"%.100s\", expected no more than this CPU has: it lacks %s",
                     setting, tokens);

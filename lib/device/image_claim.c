@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/device/spec.h"
 #include "lib/inspect/selection.h"
+#include "lib/target/features/feature.h"
 #include "support/base/error.h"
 
 static kdl_image_rule compile_claim(const kdl_image_claim *claim) {
@@ -30,7 +31,7 @@ kdl_status kdl_claim_fit(const kdl_image_claim *image, const kdl_device_spec *de
   unsigned bit = 0;
   while (!(reasons >> bit & 1))
     ++bit;
-  out_match->reason = kdl_reason_get(bit)->code;
+  out_match->reason = kdl_reasons[bit].code;
   return KDL_OK;
 }
 
@@ -40,6 +41,6 @@ bool kdl_claim_lacks_features(const kdl_image_claim *claim, const kdl_image_clai
     return false;
   kdl_feature_set missing = {
       {needs.needs.word[0] & ~has.needs.word[0], needs.needs.word[1] & ~has.needs.word[1]}};
-  kdl_feature_class which = kdl_family_class((kdl_target_family)needs.family);
+  kdl_feature_class which = kdl_families[needs.family].features;
   return kdl_feature_any(kdl_feature_tokens(which, missing));
 }

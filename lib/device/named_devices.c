@@ -96,14 +96,6 @@ bool kdl_known_device_at(size_t index, kdl_known_device *out_device) {
   return row != NULL;
 }
 
-const char *kdl_typical_device_at(size_t index) {
-  for (size_t i = 0; i < device_count; ++i) {
-    if (devices[i].is_typical && index-- == 0)
-      return devices[i].name;
-  }
-  return NULL;
-}
-
 bool kdl_named_device_same_target(const kdl_named_device *a, const kdl_named_device *b) {
   return kinds[a->kind].backend == kinds[b->kind].backend && strcmp(a->arch, b->arch) == 0;
 }
@@ -113,7 +105,7 @@ static void describe_cuda(kdl_device_spec *spec) {
   if (!kdl_nvptx_parse(kdl_text_of(spec->arch), &arch, NULL))
     return;
   const kdl_nvptx_processor *processor = kdl_nvptx_find(arch.major, arch.minor);
-  spec->shared_optin = processor ? kdl_nvptx_group_memory(processor) : spec->shared;
+  spec->shared_optin = processor ? (uint64_t)processor->group << 10 : spec->shared;
   spec->cooperative = arch.major >= 6;
   spec->cluster = arch.major >= 9 ? 8 : 0;
 }

@@ -2,8 +2,10 @@
 #include "lib/device/spec.h"
 
 #include "lib/device/spec_values.h"
+#include "lib/hooks.h"
 #include "lib/inspect/targets.h"
 #include "lib/target/families/cpu.h"
+#include "lib/target/families/gpu.h"
 #include "support/base/error.h"
 #include "support/base/nearest.h"
 #include "support/base/text.h"
@@ -87,7 +89,7 @@ uint32_t kdl_device_spec_driver(const kdl_device_spec *spec) {
 /* The tokens that the spec lists, and those implied by its other keys. */
 static void print_all_features(const kdl_device_spec *spec, kdl_out *out) {
   kdl_out_format(out, "%s", spec->features);
-  if (kdl_family_class(kdl_device_spec_family(spec)) != KDL_CLASS_GPU)
+  if (kdl_families[kdl_device_spec_family(spec)].features != KDL_CLASS_GPU)
     return;
   const char *join = spec->features[0] ? "+" : "";
   for (uint32_t size = 8; size <= 64; size *= 2) {
@@ -148,15 +150,6 @@ kdl_status kdl_device_spec_compile(const kdl_device_spec *spec, kdl_device_rule 
   kdl_out_parse_error(&out, error.text, error.parse);
   return kdl_fail(KDL_BAD_CALL, "%s device, %s: %s", kdl_backend_name(spec->backend), error.field,
                   message);
-}
-
-bool kdl_device_spec_features(const kdl_device_spec *spec, kdl_feature_set *out_tokens) {
-  kdl_device_rule rule;
-  if (kdl_device_spec_compile(spec, &rule) != KDL_OK)
-    return false;
-  *out_tokens = kdl_feature_tokens(kdl_family_class(kdl_device_spec_family(spec)),
-                                   (kdl_feature_set){{~rule.lacks.word[0], ~rule.lacks.word[1]}});
-  return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -423,8 +416,8 @@ static kdl_status fail_compile(const parser *p, const kdl_device_spec *spec,
   size_t at = (key ? value_offset(p, key) : p->arch_at) + error->parse.position;
   const char *suggestion = NULL;
   if (!key || key->kind == KDL_SPEC_KIND_TOKENS)
-    suggestion =
-        nearest_token(kdl_family_class(kdl_device_spec_family(spec)), word_at(p, at, "+ \t\""));
+    suggestion = nearest_token(kdl_families[kdl_device_spec_family(spec)].features,
+                               word_at(p, at, "+ \t\""));
   return fail_at(p, at, "+ \t\"", suggestion, error->parse.expected);
 }
 

@@ -21,6 +21,9 @@ kdl_status kdl_device_routes_parse(const char *line, kdl_device_routes *out_rout
  * further routes. */
 kdl_status kdl_device_routes_parse_keys(const char *line, size_t at, kdl_device_routes *routes);
 
+/* The preferred route alone of kdl_device_routes_resolve. */
+kdl_status kdl_device_spec_resolve(const char *text, kdl_device_spec *out_spec);
+
 /* The class, or the backend's default. */
 kdl_device_class kdl_device_spec_class(const kdl_device_spec *spec);
 

@@ -26,8 +26,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct kdl_catalog;
-
 /* ------------------------------------------------------------------------------------------ */
 /* Specs                                                                                        */
 
@@ -121,9 +119,6 @@ typedef struct kdl_device_routes {
 /* Prints the line; always fits in KDL_SPEC_LINE. */
 void kdl_device_spec_print(const kdl_device_spec *spec, kdl_out *out);
 
-/* The driver's version as KDL_VERSION_OF, for CUDA and HIP; 0 where it is unknown. */
-uint32_t kdl_device_spec_driver(const kdl_device_spec *spec);
-
 /* The device's short form for messages: backend and arch, without a CPU's features: "cuda:sm_90",
  * "hip:gfx90a:sramecc+:xnack-", "host:x86-64-v4". */
 void kdl_device_spec_summary(const kdl_device_spec *spec, kdl_out *out);
@@ -133,9 +128,6 @@ void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices as users write them                                                                  */
-
-/* The names of typical devices of each architecture; NULL after the last. */
-const char *kdl_typical_device_at(size_t index);
 
 /* Every name that a device may have in --device; false after the last. */
 typedef struct kdl_known_device {
@@ -155,9 +147,6 @@ const char *kdl_named_device_suggest(kdl_string name);
  * the named device; or `@FILE` or `@FILE#INDEX` for a file of `kdl devices --json`. Loads no
  * driver. After a failure *out_routes is undefined. */
 kdl_status kdl_device_routes_resolve(const char *text, kdl_device_routes *out_routes);
-
-/* The preferred route alone. */
-kdl_status kdl_device_spec_resolve(const char *text, kdl_device_spec *out_spec);
 
 /* ------------------------------------------------------------------------------------------ */
 /* This CPU                                                                                     */
@@ -196,7 +185,7 @@ typedef enum kdl_driver_state {
 } kdl_driver_state;
 
 /* "usable", "missing", "broken", "incomplete", "failed", "no_device", "silent" */
-const char *kdl_driver_state_name(kdl_driver_state state);
+extern const char *const kdl_driver_state_names[];
 
 /* The result of querying one driver. */
 typedef struct kdl_driver_report {
@@ -243,18 +232,7 @@ void kdl_discovery_write_json(const kdl_discovery *found, FILE *file);
 /* The current spec of a route: without AMX once that was refused. */
 const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t route);
 
-/* The route's original spec as text. */
-const char *kdl_device_route_line(const kdl_device *device, size_t route);
-
 /* The device as other runtimes see it: they neither link bitcode nor translate SPIR-V. */
 kdl_status kdl_device_without_tools(kdl_device *device, kdl_device **out_device);
-
-/* Whether the device admits an image of a catalog (lib/inspect/selection.h) through the route. */
-bool kdl_device_route_admits(const kdl_device *device, size_t route,
-                             const struct kdl_catalog *catalog, size_t image);
-
-/* Requests all permissions for the device's features, for code that will be compiled for it.
- * kdl_device_route_spec then gives what was granted. */
-void kdl_device_permit_all(kdl_device *device, size_t route);
 
 #endif

@@ -55,13 +55,6 @@ kdl_status kdl_spirv_open(const uint8_t *data, size_t size, kdl_spirv *out_modul
 /* Steps to the next instruction; false at the end, or on failure. */
 bool kdl_spirv_next(kdl_spirv *m, kdl_status *status);
 
-/* The same, but ends at the first function: all declarations precede it (SPIR-V specification,
- * "Logical Layout of a Module"). */
-bool kdl_spirv_next_declaration(kdl_spirv *m, kdl_status *status);
-
-/* Fails where the current instruction has fewer than `least` words. */
-kdl_status kdl_spirv_expect(const kdl_spirv *m, const char *instruction, unsigned least);
-
 /* Steps to the next OpEntryPoint of a kernel; *out_name.data is NULL after the last. */
 kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name);
 
@@ -151,9 +144,6 @@ typedef struct kdl_inflater kdl_inflater;
 kdl_status kdl_inflater_create(kdl_codec codec, const void *packed, size_t packed_size,
                                kdl_inflater **out_inflater);
 void kdl_inflater_destroy(kdl_inflater *inflater);
-
-/* Sets a new address of the packed bytes. */
-void kdl_inflater_move(kdl_inflater *inflater, const void *packed);
 
 /* Inflates until at least `want` more bytes are at `out` (at most `capacity`). Returns the count in
  * *out_count; fewer than `want` only on failure. */

@@ -58,11 +58,6 @@ typedef struct kdl_image_target {
 kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t size,
                                  kdl_image_target *out_target);
 
-/* Whether the image uses functions or variables that neither it nor the driver defines, so that it
- * must be linked first. Only for cubins and PTX; other kinds count as resolved. */
-kdl_status kdl_image_read_unresolved(kdl_image_kind kind, const void *data, size_t size,
-                                     bool *out_unresolved);
-
 /* Calls `visit` for each kernel that the image defines; non-zero stops. KDL_UNSUPPORTED where names
  * of this kind cannot be read. Names have no final NUL. */
 typedef int kdl_visit_name(void *user, const char *name, size_t length);
@@ -136,12 +131,6 @@ typedef struct kdl_image_geometry {
   uint32_t tile[3];  /* work-items of the problem that a group covers */
 } kdl_image_geometry;
 
-/* Whether images of this kind can declare a geometry: host code by <kdl/host_abi.h>, AMD code
- * objects by `.reqd_workgroup_size`, SPIR-V by `LocalSize`, zebins in `.ze_info`. The attribute of
- * OpenCL C is not read, because its numbers may be macros; for NVIDIA's code the driver refuses a
- * wrong block. */
-bool kdl_image_has_geometry(kdl_image_kind kind);
-
 /* Zeros for a damaged image or an unknown kernel: loading reports these. */
 kdl_image_geometry kdl_image_read_geometry(kdl_image_kind kind, const void *data, size_t size,
                                            kdl_string kernel);
@@ -160,9 +149,6 @@ kdl_status kdl_amdgpu_check_symbols(const void *data, size_t size);
  * `kdl_cl_dot` in the text. */
 #define KDL_OPENCL_C_PREFIX "kdl_cl_"
 
-/* Kind and size of an OpenCL C type by its name, "uint" or "float4". False for other names. */
-bool kdl_opencl_c_type(kdl_string name, kdl_image_param *out_param);
-
 /* ------------------------------------------------------------------------------------------ */
 /* Resources                                                                                    */
 
@@ -171,24 +157,6 @@ bool kdl_opencl_c_type(kdl_string name, kdl_image_param *out_param);
 
 /* Of a kernel for which nothing is declared. */
 extern const kdl_kernel_resources kdl_no_resources;
-
-/* kdl_image_resources of an image in memory, in the order of kdl_image_read_kernels, without
- * effects; names need not end with a NUL. Messages are as from kdl_image_read_target. */
-typedef int kdl_visit_resources(void *user, kdl_string kernel, const kdl_kernel_resources *uses);
-kdl_status kdl_image_read_resources(kdl_image_kind kind, const void *data, size_t size,
-                                    kdl_visit_resources *visit, void *user);
-
-/* ------------------------------------------------------------------------------------------ */
-/* Effects                                                                                      */
-
-/* Whether the code of such images is read: cubins and AMD code objects. */
-bool kdl_image_has_effects(kdl_image_kind kind);
-
-/* Calls `visit` for each kernel of such an image, as kdl_image_read_resources does; KDL_UNSUPPORTED
- * for other kinds. */
-typedef int kdl_visit_effect(void *user, kdl_string kernel, kdl_kernel_effect effect);
-kdl_status kdl_image_read_effects(kdl_image_kind kind, const void *data, size_t size,
-                                  kdl_visit_effect *visit, void *user);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Digests                                                                                      */
@@ -215,12 +183,6 @@ kdl_status kdl_image_read_digests(kdl_image_kind kind, const void *data, size_t 
  * not known, or the kernel does not declare its registers. */
 bool kdl_occupancy_of(kdl_string arch, const kdl_kernel_resources *uses, uint32_t block,
                       uint32_t dynamic_shared, kdl_occupancy *out_occupancy);
-
-struct kdl_nvptx_processor; /* lib/inspect/targets.h */
-
-/* The bytes of shared memory that a group may ask for (CUDA C++ Programming Guide, "Technical
- * Specifications per Compute Capability"). */
-uint32_t kdl_nvptx_group_memory(const struct kdl_nvptx_processor *processor);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Imports of host code                                                                         */

@@ -63,24 +63,16 @@ static inline const kdl_image_kind_row *kdl_image_kind_get(kdl_image_kind kind) 
   return &kdl_image_kinds[index < KDL_IMAGE_KIND_COUNT ? index : (unsigned)KDL_IMAGE_UNKNOWN];
 }
 
-static inline bool kdl_image_kind_holds(kdl_image_kind kind, kdl_image_holds what) {
-  return kdl_image_kind_get(kind)->holds == what;
-}
-
 enum { KDL_LLVM_KIND_LIMIT = 16 };
 extern const uint8_t kdl_image_kinds_of_llvm[KDL_LLVM_KIND_LIMIT + KDL_IMAGE_KIND_COUNT];
 
 /* The kind of a number or a name in a file, KDL_IMAGE_UNKNOWN for others: LLVM's ImageKind, which
- * every image of an OffloadBinary has, an entry of a CUDA fatbin, and the value of kdl.kind. */
+ * every image of an OffloadBinary has, and the value of kdl.kind. */
 static inline kdl_image_kind kdl_image_kind_of_llvm(uint16_t number) {
   return number < KDL_LLVM_KIND_LIMIT ? (kdl_image_kind)kdl_image_kinds_of_llvm[number]
                                       : KDL_IMAGE_UNKNOWN;
 }
 
-kdl_image_kind kdl_image_kind_of_fatbin(uint16_t number);
 kdl_image_kind kdl_image_kind_of_key(kdl_string value);
-
-/* Whether it is the version_key of a kind. */
-bool kdl_image_kind_is_version_key(kdl_string key);
 
 #endif

@@ -14,10 +14,6 @@
 /* The key of the table that a library carries for a kernel, before its name. */
 #define KDL_TUNED_PREFIX "kdl.tuned."
 
-/* Of an image's bytes and the value of its key for a kernel; never 0. Reads the image where its
- * metadata has no digest. */
-uint64_t kdl_adaptive_variant_id(kdl_library *lib, uint32_t image, kdl_string key);
-
 /* Whether a launch of these items uses a variant for good; true where nothing is measured. */
 bool kdl_kernel_is_decided(const kdl_kernel *kernel, const kdl_extent *items, const kdl_args *args);
 
@@ -28,13 +24,6 @@ bool kdl_kernel_is_decided(const kdl_kernel *kernel, const kdl_extent *items, co
  * be made. */
 void kdl_kernel_count_specialized(const kdl_kernel *kernel, unsigned *out_ready,
                                   unsigned *out_failed);
-
-struct kdl_kernel_key;
-struct kdl_out;
-
-/* Prints the values in the key of a link, its lines "fold ...", with the names of the parameters:
- * "n=64 alpha=2.5 block=256x1x1". False where it has none. */
-bool kdl_fold_lines_print(const struct kdl_kernel_key *key, kdl_string lines, struct kdl_out *out);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Items                                                                                        */

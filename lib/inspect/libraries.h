@@ -45,10 +45,9 @@ typedef struct kdl_search_folders {
 
 void kdl_search_system(bool is_privileged, kdl_search_folders *out_folders);
 
-/* The *.offload files of a folder, sorted by name; *out_files is NULL where `path` is not an
- * existing folder. KDL_IO for a folder without any. */
+/* The *.offload files of a folder, sorted by name; free() the array. *out_files is NULL where
+ * `path` is not an existing folder. KDL_IO for a folder without any. */
 kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_count);
-void kdl_search_folder_free(char **files, size_t count);
 
 /* Opens a file, or all files of a folder as one library. `is_installed`: it is trusted as libkdl
  * is, with which it is installed. */
@@ -60,9 +59,6 @@ kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t of
 
 /* ------------------------------------------------------------------------------------------ */
 /* Contents                                                                                     */
-
-/* Its name in messages. */
-const char *kdl_library_name(const kdl_library *lib);
 
 /* Acquires an image's bytes: kdl_image_bytes for callers that read many images and keep none. Each
  * success needs one release. */
@@ -81,9 +77,6 @@ void kdl_image_name(const kdl_library *lib, uint32_t image, char *buffer, size_t
 typedef enum kdl_bytes_use { KDL_BYTES_VERIFIED, KDL_BYTES_PRIVATE } kdl_bytes_use;
 kdl_status kdl_library_bytes(kdl_library *lib, uint32_t index, kdl_bytes_use use,
                              const void **out_data, size_t *out_size);
-
-/* As kdl_image_get; the index must be valid. */
-kdl_image_info kdl_library_image(const kdl_library *lib, size_t index);
 
 /* The last pair with that key, or NULL. */
 const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);

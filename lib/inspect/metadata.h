@@ -32,7 +32,7 @@ typedef struct kdl_key_row {
   bool must_check;
 } kdl_key_row;
 
-const kdl_key_row *kdl_key_get(kdl_key key);
+extern const kdl_key_row kdl_keys[KDL_KEY_COUNT];
 
 /* KDL_KEY_COUNT for an unknown name. */
 kdl_key kdl_key_find(kdl_string name);

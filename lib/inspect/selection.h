@@ -62,11 +62,7 @@ typedef struct kdl_reason_row {
   kdl_reason_cause cause;
 } kdl_reason_row;
 
-/* NULL for an unknown bit. */
-const kdl_reason_row *kdl_reason_get(unsigned bit);
-
-/* NULL for an unknown code. */
-const kdl_reason_row *kdl_reason_find(const char *code);
+extern const kdl_reason_row kdl_reasons[KDL_REASON_COUNT];
 
 /* Reasons that mean that the image's target is unknown. */
 #define KDL_REASONS_UNKNOWN                                                                        \
@@ -184,23 +180,23 @@ typedef enum kdl_presence {
 kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
                               kdl_string *out_key);
 
-/* Only the key; no image is read. */
-kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
-
 /* Treats images whose flag is not set as if they held no kernels. The flags, one per image, outlive
  * the catalog. Call it before any other function. */
 void kdl_catalog_restrict(kdl_catalog *catalog, const bool *images);
-
-/* Whether an image has unresolved symbols; read together with its kernels' names. An image with a
- * kernel index is not read and counts as resolved. */
-bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
 
 /* How often memory ran out while kernels were read. The image counts as unreadable that time, and
  * is read again on the next use. Discard results that were computed while the count grew. */
 size_t kdl_catalog_memory_failures(const kdl_catalog *catalog);
 
-/* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
-const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
+/* The names that an image holds. */
+typedef struct kdl_kernel_names {
+  const kdl_string *items; /* shortest first; NULL where there are none, or they cannot be read */
+  size_t count;
+  bool is_unreadable;
+  bool is_unresolved; /* it has unresolved symbols; false for images with an index, not read */
+} kdl_kernel_names;
+
+kdl_kernel_names kdl_catalog_kernels(kdl_catalog *catalog, size_t index);
 
 /* KDL_NO_MATCH, with similar names, where no image holds the kernel; KDL_OK where one does, or
  * cannot be read. Reads images until one holds it. */
@@ -216,7 +212,7 @@ typedef struct kdl_select_device kdl_select_device; /* a device as selection see
 enum { KDL_POLICY_COUNT = KDL_POLICY_ADAPTIVE + 1 };
 
 /* "best", "first", "capability", "adaptive" */
-const char *kdl_policy_name(kdl_policy policy);
+extern const char *const kdl_policy_names[KDL_POLICY_COUNT];
 
 /* False where no policy has that name. */
 bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
@@ -227,7 +223,7 @@ bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
 typedef struct kdl_device_traits {
   uint32_t family;   /* kdl_target_family */
   uint32_t driver;   /* NVIDIA: CUDA version; AMD: ROCm version; as KDL_VERSION_OF */
-  uint32_t ptx;      /* newest PTX ISA; 0: as the driver implies */
+  uint32_t ptx;      /* newest PTX ISA, else what the driver implies; 0: not known */
   uint64_t lacks[2]; /* kdl_feature_set */
 } kdl_device_traits;
 

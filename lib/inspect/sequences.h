@@ -115,10 +115,6 @@ typedef struct kdl_seqfile {
  * expected; KDL_UNSUPPORTED for a later version. */
 kdl_status kdl_seqfile_read(const void *data, size_t size, kdl_seqfile *out_saved);
 
-/* Serializes a sequence into memory that the caller frees. Reading and writing again gives the same
- * bytes. */
-kdl_status kdl_seqfile_write(const kdl_seqfile *saved, void **out_data, size_t *out_size);
-
 void kdl_seqfile_free(kdl_seqfile *saved);
 
 #endif

@@ -74,43 +74,26 @@ static inline void kdl_feature_add(kdl_feature_set *set, unsigned bit) {
   set->word[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
-static inline void kdl_feature_remove(kdl_feature_set *set, unsigned bit) {
-  set->word[bit / 64] &= ~((uint64_t)1 << (bit % 64));
-}
-
 static inline void kdl_feature_join(kdl_feature_set *set, kdl_feature_set other) {
   set->word[0] |= other.word[0];
   set->word[1] |= other.word[1];
 }
-
-static inline bool kdl_feature_any(kdl_feature_set set) {
-  return set.word[0] | set.word[1];
-}
-
-/* The bits of a set that are tokens, not requirements of rules. */
-kdl_feature_set kdl_feature_tokens(kdl_feature_class which, kdl_feature_set set);
 
 /* The bit of a token, or -1. Ignores the separators '-', '_' and '.', so that LLVM's "avx512bf16"
  * and "amx-tile" and Linux's "avx512_bf16" are found. Some tokens have aliases: "bf16" on x86-64 is
  * avx512_bf16. */
 int kdl_feature_bit(kdl_feature_class which, kdl_string name);
 
-/* The tokens that a name stands for: itself, or those of an alias, which may be several: LLVM's
- * "fp8-insts" is fp8+mfma_amd. False for a name that the class does not know. */
-bool kdl_feature_find(kdl_feature_class which, kdl_string name, kdl_feature_set *out_set);
-
-/* Whether any class knows the token. */
-bool kdl_feature_is_known(kdl_string name);
-
 /* The name of a token; NULL for another bit. */
 const char *kdl_feature_name(kdl_feature_class which, unsigned bit);
 
-/* Parses tokens joined by '+', or by ',' as other tools write them; "" is the empty set. On failure
- * `out_error` is at the unknown token. Does not add implied tokens. */
+/* Parses tokens joined by '+', or by ',' as other tools write them; "" is the empty set. An alias
+ * may be several tokens: LLVM's "fp8-insts" is fp8+mfma_amd. On failure `out_error` is at the
+ * unknown token. Does not add implied tokens. */
 bool kdl_feature_parse(kdl_feature_class which, kdl_string list, kdl_feature_set *out_set,
                        kdl_parse_error *out_error);
 
-/* "avx2+fma", in bit order; nothing for the empty set. */
+/* "avx2+fma", in bit order, the tokens alone; nothing for the empty set. */
 void kdl_out_features(kdl_out *out, kdl_feature_class which, kdl_feature_set set);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -139,10 +122,12 @@ typedef enum kdl_target_family {
 /* Tokens of GPUs that it needs, joined by '+'. */
 #define KDL_NEEDS_KEY "kdl.needs"
 
-/* "NVIDIA GPU", "x86-64 CPU", ... */
-const char *kdl_family_name(kdl_target_family family);
+typedef struct kdl_family_row {
+  const char *name; /* "NVIDIA GPU", "x86-64 CPU" */
+  kdl_feature_class features;
+} kdl_family_row;
 
-kdl_feature_class kdl_family_class(kdl_target_family family);
+extern const kdl_family_row kdl_families[KDL_FAMILY_COUNT];
 
 /* The family of a triple; KDL_FAMILY_NONE for unsupported ones. */
 kdl_target_family kdl_family_of_triple(kdl_string triple);
@@ -150,8 +135,10 @@ kdl_target_family kdl_family_of_triple(kdl_string triple);
 /* The family of a device; KDL_FAMILY_NONE where its arch has none. */
 kdl_target_family kdl_device_spec_family(const struct kdl_device_spec *spec);
 
-/* The tokens of a device; false where its arch or its tokens are wrong. */
-bool kdl_device_spec_features(const struct kdl_device_spec *spec, kdl_feature_set *out_tokens);
+/* The names of a family's architectures; NULL after the last, and for families without a list.
+ * AMD's processors, generic ones last; Intel's acronyms, one per IP version; architectures and CPUs
+ * of AArch64. */
+const char *kdl_arch_at(kdl_target_family family, size_t index);
 
 /* Version numbers of drivers and languages, for comparing. 0 = not known. */
 #define KDL_VERSION_OF(major, minor) ((uint32_t)(major) << 16 | (uint32_t)(minor))
@@ -178,9 +165,6 @@ bool kdl_cpu_parse(kdl_feature_class which, kdl_string text, kdl_feature_set *ou
 /* "x86-64-v3+avx_vnni", "armv8-a+lse+dotprod", "rv64gcv_zba_zbb": the base and further features. */
 void kdl_out_cpu(kdl_out *out, kdl_feature_class which, kdl_feature_set set);
 
-/* All names of AArch64 architectures and CPUs; NULL after the last. For tests and listings. */
-const char *kdl_aarch64_base_at(size_t index);
-
 /* ------------------------------------------------------------------------------------------ */
 /* AMD's processors and target IDs: processor(:feature(+|-))*, as gfx90a:sramecc+:xnack-        */
 
@@ -199,13 +183,6 @@ typedef struct kdl_amdgcn_processor {
   uint8_t simd;            /* of kdl_amdgcn_simd_of */
   uint64_t tokens;
 } kdl_amdgcn_processor;
-
-/* All processors, generic ones last; NULL after the last. For tests and listings. */
-const kdl_amdgcn_processor *kdl_amdgcn_at(size_t index);
-
-static inline bool kdl_amdgcn_is_generic(const kdl_amdgcn_processor *processor) {
-  return processor->version == 0;
-}
 
 typedef enum kdl_amdgcn_setting {
   KDL_AMDGCN_ANY = 0, /* unspecified: the image works with both settings */
@@ -242,10 +219,17 @@ typedef struct kdl_nvptx_processor {
   uint8_t ptx, ptx_a, ptx_f, tile_ir;
   uint8_t part;
   uint8_t warps, groups, partitions; /* 0: not known */
+  uint16_t group;                    /* KiB that a group may ask for */
 } kdl_nvptx_processor;
 
-/* All, in order; NULL after the last. Renamed ones have their current number only. */
-const kdl_nvptx_processor *kdl_nvptx_at(size_t index);
+enum {
+  KDL_NVPTX_COUNT = 0
+#define KDL_NVPTX(...) +1
+#include "lib/inspect/nvptx.def"
+};
+
+/* In order. Renamed ones have their current number only. */
+extern const kdl_nvptx_processor kdl_nvptx_processors[KDL_NVPTX_COUNT];
 
 typedef struct kdl_nvptx_arch {
   uint16_t number; /* as written: 90 for sm_90a */
@@ -258,37 +242,14 @@ typedef struct kdl_nvptx_arch {
 
 bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error *out_error);
 
-/* The CUDA version from which a Tegra part's driver also takes cubins of desktop parts, or 0.
- * `capability` is 0x0807 for 8.7. */
-uint32_t kdl_nvptx_desktop_driver(uint32_t capability);
-
 /* The first PTX ISA version that supports the target; 0 where it is unknown. Versions are
  * KDL_VERSION_OF. */
 uint32_t kdl_nvptx_first_ptx(const kdl_nvptx_arch *arch);
 
-/* The newest PTX ISA version that a driver of that CUDA version supports. Versions after the
- * table's last row support at least that row's. */
-uint32_t kdl_nvptx_ptx_of_cuda(uint32_t cuda);
-
-/* The first CUDA version whose driver compiles Tile IR for a device; 0 where none does. */
-uint32_t kdl_nvptx_tile_ir_driver(uint32_t capability);
-
 /* ------------------------------------------------------------------------------------------ */
 /* Intel's IP versions: architecture.release.revision, as 12.60.7, and ocloc's acronyms         */
 
-typedef struct kdl_intel_ip {
-  uint8_t architecture;
-  uint8_t release;
-  uint8_t revision; /* at most 63 */
-} kdl_intel_ip;
-
-/* "12.60.7", "pvc", "intel_gpu_pvc", "0x030f0007". */
-bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out_error);
-
-/* All acronyms, one per IP version; NULL after the last. For tests and listings. */
-const char *kdl_intel_acronym_at(size_t index);
-
-/* "12.60.7 (pvc)" */
-void kdl_out_intel(kdl_out *out, kdl_intel_ip ip);
+/* "12.60.7 (pvc)", of "12.60.7", "pvc", "intel_gpu_pvc" or "0x030f0007"; false for other names. */
+bool kdl_out_intel(kdl_out *out, kdl_string arch);
 
 #endif

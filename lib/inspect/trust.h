@@ -6,7 +6,6 @@
 #ifndef KDL_LIB_INSPECT_TRUST_H
 #define KDL_LIB_INSPECT_TRUST_H
 
-#include "support/base/blake2b.h"
 #include "support/base/text.h"
 
 #include <kdl/kdl.h>
@@ -94,25 +93,9 @@ kdl_status kdl_signed_message(const kdl_signed_image *images, size_t count, kdl_
 /* ------------------------------------------------------------------------------------------ */
 /* The policy                                                                                   */
 
-typedef enum kdl_trust_policy {
-  KDL_TRUST_OFF,
-  KDL_TRUST_WARN,
-  KDL_TRUST_REQUIRE,
-} kdl_trust_policy;
-
-/* Disables all checks, for a program whose input another one has checked. Call it before the other
- * functions. */
-void kdl_trust_disable(void);
-
-/* KDL_TRUST, else /etc/kdl/trust, else off; read once. In a program with more rights than its user,
- * the stricter of the two. KDL_BAD_CALL for an unknown word. */
-kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy);
-
-/* The policy's name, or where images need a signature the digest of the trusted keys. */
-void kdl_trust_identify(char out_text[KDL_DIGEST_TEXT]);
-
-/* Opens everything that checking needs, for a program that will drop its rights. */
-void kdl_trust_preload(void);
+/* For a program that will drop its rights: opens everything that checking needs or, where another
+ * program has checked the input, disables all checks. Call it before the other functions. */
+void kdl_trust_prepare(bool is_checked);
 
 /* Whether the image's own signature permits loading it; under `warn`, prints a warning that names
  * `file` and permits it. */

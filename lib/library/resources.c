@@ -2,6 +2,7 @@
 /* What the kernels of a library's images use. */
 #include "lib/inspect/images.h"
 
+#include "lib/image/readers.h"
 #include "lib/inspect/metadata.h"
 #include "lib/inspect/selection.h"
 #include "lib/library/library.h"

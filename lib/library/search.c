@@ -144,12 +144,6 @@ static int compare_entry_names(const struct dirent **a, const struct dirent **b)
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-void kdl_search_folder_free(char **files, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    free(files[i]);
-  free(files);
-}
-
 kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_count) {
   *out_files = NULL;
   *out_count = 0;
@@ -159,22 +153,24 @@ kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_co
   int found = scandir(path, &entries, is_library_entry, compare_entry_names);
   if (found < 0)
     return kdl_fail(kdl_status_from_errno(errno), "%s: cannot list: %s", path, strerror(errno));
-  size_t count = (size_t)found;
-  char **files = calloc(count + 1, sizeof *files);
-  bool has_memory = files != NULL;
+  size_t count = (size_t)found, size = (count + 1) * sizeof(char *);
+  for (size_t i = 0; i < count; ++i)
+    size += strlen(path) + strlen(entries[i]->d_name) + 2;
+  char **files = malloc(size); /* the array, then the texts */
+  char *at = (char *)(files + count + 1);
   for (size_t i = 0; i < count; ++i) {
-    if (has_memory && asprintf(&files[i], "%s/%s", path, entries[i]->d_name) < 0) {
-      files[i] = NULL;
-      has_memory = false;
+    if (files) {
+      files[i] = at;
+      at += sprintf(at, "%s/%s", path, entries[i]->d_name) + 1;
     }
     free(entries[i]);
   }
   free(entries);
-  if (!has_memory || count == 0) {
-    if (files)
-      kdl_search_folder_free(files, count);
-    return has_memory ? kdl_fail(KDL_IO, "%s: found a folder without *.offload files", path)
-                      : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  if (!files)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  if (count == 0) {
+    free(files);
+    return kdl_fail(KDL_IO, "%s: found a folder without *.offload files", path);
   }
   *out_files = files;
   *out_count = count;
@@ -189,6 +185,6 @@ kdl_status kdl_search_open(const char *path, const char *name, kdl_container **o
     return kdl_container_open_file(path, name, out_container);
   kdl_status status = kdl_container_open_files((const char *const *)files, count,
                                                name ? name : path, out_container);
-  kdl_search_folder_free(files, count);
+  free(files);
   return status;
 }

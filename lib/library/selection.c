@@ -118,7 +118,7 @@ static void debug_ranking(const kdl_ranking *full_ranking) {
     return;
   ranking_device_label(full_ranking, label);
   kdl_debug(KDL_DEBUG_SELECT, "%s on %s, policy %s", kernel_display_name(&full_ranking->query),
-            label, kdl_policy_name(full_ranking->query.policy));
+            label, kdl_policy_names[full_ranking->query.policy]);
   for (size_t i = 0; i < full_ranking->count; ++i) {
     const kdl_candidate *candidate = &full_ranking->candidates[i];
     const kdl_image *image = kdl_catalog_image(full_ranking->catalog, candidate->image);

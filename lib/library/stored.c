@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Libraries for other components: bytes, and images as their file stores them. */
 #include "lib/container/writer.h"
+#include "lib/hooks.h"
 #include "lib/library/library.h"
 
 const char *kdl_library_name(const kdl_library *lib) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/registry/amx_permission.h"
 
+#include "lib/hooks.h"
 #include "lib/inspect/targets.h"
 #include "lib/target/families/cpu.h"
 #include "support/system/environment.h"

@@ -4,6 +4,7 @@
 #include "lib/device/host_cpu.h"
 #include "lib/device/named_devices.h"
 #include "lib/device/spec.h"
+#include "lib/hooks.h"
 #include "lib/registry/registry.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
@@ -52,10 +53,6 @@ kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device 
 
 const kdl_device_spec *kdl_device_route_spec(const kdl_device *device, size_t route) {
   return &kdl_device_route(device, route)->spec;
-}
-
-const char *kdl_device_route_line(const kdl_device *device, size_t route) {
-  return device->spec_lines[route];
 }
 
 bool kdl_device_route_admits(const kdl_device *device, size_t route, const kdl_catalog *catalog,

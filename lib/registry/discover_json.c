@@ -17,7 +17,7 @@ static void write_device(const kdl_discovery *found, const kdl_found_device *dev
 
 static void write_report(const kdl_driver_report *report, FILE *file) {
   fprintf(file, "    {\"backend\": \"%s\", \"state\": \"%s\", \"devices\": %zu",
-          kdl_backend_name(report->backend), kdl_driver_state_name(report->state),
+          kdl_backend_name(report->backend), kdl_driver_state_names[report->state],
           report->device_count);
   const struct {
     const char *key;

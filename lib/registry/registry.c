@@ -229,7 +229,7 @@ static kdl_status add_devices(const enumeration_result *result, size_t *out_new)
   for (size_t i = 0; result->found && i < result->found->report_count; ++i) {
     const kdl_driver_report *report = &result->found->reports[i];
     kdl_debug(KDL_DEBUG_DEVICES, "asked %s: %s, %zu devices%s%s", kdl_backend_name(report->backend),
-              kdl_driver_state_name(report->state), report->device_count,
+              kdl_driver_state_names[report->state], report->device_count,
               report->words[0] ? ": " : "", report->words);
   }
   for (size_t i = 0; result->found && i < result->found->route_count; ++i)

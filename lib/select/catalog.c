@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/select/catalog.h"
 
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
 #include "lib/select/kernel_map.h"
@@ -426,8 +427,11 @@ const char *kdl_catalog_error(kdl_catalog *catalog, size_t index) {
   return list->error ? list->error : "";
 }
 
-const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count) {
+kdl_kernel_names kdl_catalog_kernels(kdl_catalog *catalog, size_t index) {
   const kernel_list *list = image_kernels(catalog, index);
-  *out_count = list->error || is_excluded(catalog, index) ? 0 : list->count;
-  return *out_count ? list->names : NULL;
+  size_t count = list->error || is_excluded(catalog, index) ? 0 : list->count;
+  return (kdl_kernel_names){.items = count ? list->names : NULL,
+                            .count = count,
+                            .is_unreadable = list->error && !is_excluded(catalog, index),
+                            .is_unresolved = list->unresolved};
 }

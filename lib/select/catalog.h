@@ -59,6 +59,12 @@ static inline size_t kdl_catalog_count(const kdl_catalog *catalog) {
   return catalog->container->count;
 }
 
+/* The value of an image's key for a kernel; `data` is NULL where it has none. No image is read. */
+kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
+
+/* kdl_kernel_names.is_unresolved; indexes are not read. */
+bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
+
 /* Why the kernels of an image cannot be read; "" where they can. */
 const char *kdl_catalog_error(kdl_catalog *catalog, size_t index);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/select/coverage.h"
 
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
 #include "support/base/array.h"
@@ -137,7 +138,7 @@ static bool add_keys(kdl_inventory *inventory, const kdl_image *from, const inve
 /* Input of a device linker is either also present in linked form, or meant for linking at run time,
  * as cuFFT's LTO-IR. It counts only in a library that has nothing else. */
 static bool is_link_input(const kdl_image *image) {
-  return image->is_link_input || kdl_image_kind_holds(image->kind, KDL_HOLDS_LINK_INPUT);
+  return image->is_link_input || kdl_image_kind_get(image->kind)->holds == KDL_HOLDS_LINK_INPUT;
 }
 
 static bool has_link_inputs_only(const kdl_catalog *catalog) {
@@ -203,10 +204,10 @@ static bool inventory_add_image(kdl_inventory *inventory, size_t index, bool wit
     return true;
   bool indexed;
   bool fits = add_keys(inventory, from, image, &indexed);
-  size_t count = 0;
-  const kdl_string *names = indexed ? NULL : kdl_catalog_kernels(catalog, index, &count);
-  for (size_t i = 0; fits && i < count; ++i)
-    fits = add_kernel_entry(inventory, image, names[i], NULL);
+  const kdl_kernel_names names =
+      indexed ? (kdl_kernel_names){.count = 0} : kdl_catalog_kernels(catalog, index);
+  for (size_t i = 0; fits && i < names.count; ++i)
+    fits = add_kernel_entry(inventory, image, names.items[i], NULL);
   fits = fits && add_effects(inventory, index, image);
   image->unreadable = is_unreadable(catalog, index);
   inventory->unreadable += image->unreadable;

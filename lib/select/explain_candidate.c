@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/inspect/selection.h"
 
+#include "lib/hooks.h"
 #include "lib/select/coverage.h"
 #include "lib/target/explain/explain.h"
 #include "support/base/cxx_name.h"
@@ -74,7 +75,7 @@ static void explain_reasons(const kdl_ranking *ranking, const kdl_candidate *can
   for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
     if (!(candidate->reasons >> bit & 1) || explanation->reason_count == KDL_EXPLAIN_REASONS)
       continue;
-    kdl_explained_reason *reason = add_reason(explanation, kdl_reason_get(bit)->code);
+    kdl_explained_reason *reason = add_reason(explanation, kdl_reasons[bit].code);
     explain_bit(&mismatch, has_key ? &key : NULL, query, bit, reason);
     if (bit == KDL_REASON_CONTAINER && problem) {
       reason->code = "damaged";

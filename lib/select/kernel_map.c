@@ -5,18 +5,16 @@
 
 #include <string.h>
 
-static const kdl_string *image_kernel_names(kdl_catalog *catalog, const kdl_candidate *images,
-                                            size_t position, size_t *out_count) {
-  return kdl_catalog_kernels(catalog, images ? images[position].image : position, out_count);
+static kdl_kernel_names image_kernel_names(kdl_catalog *catalog, const kdl_candidate *images,
+                                           size_t position) {
+  return kdl_catalog_kernels(catalog, images ? images[position].image : position);
 }
 
 size_t kdl_kernel_map_size(kdl_catalog *catalog, const kdl_candidate *images, size_t count) {
   size_t memory_failures = kdl_catalog_memory_failures(catalog);
-  size_t entry_count = 0, names;
-  for (size_t i = 0; i < count; ++i) {
-    (void)image_kernel_names(catalog, images, i, &names);
-    entry_count += names;
-  }
+  size_t entry_count = 0;
+  for (size_t i = 0; i < count; ++i)
+    entry_count += image_kernel_names(catalog, images, i).count;
   if (kdl_catalog_memory_failures(catalog) != memory_failures)
     return 0;
   return sizeof(kdl_kernel_map) + entry_count * sizeof(kdl_kernel_map_entry);
@@ -39,10 +37,9 @@ kdl_kernel_map *kdl_kernel_map_build(kdl_catalog *catalog, const kdl_candidate *
   kdl_kernel_map *map = memory;
   size_t room = (size - sizeof *map) / sizeof *map->entries, used = 0;
   for (size_t i = 0; i < count; ++i) {
-    size_t names;
-    const kdl_string *list = image_kernel_names(catalog, images, i, &names);
-    for (size_t k = 0; k < names && used < room; ++k)
-      map->entries[used++] = (kdl_kernel_map_entry){list[k], (uint32_t)i};
+    const kdl_kernel_names names = image_kernel_names(catalog, images, i);
+    for (size_t k = 0; k < names.count && used < room; ++k)
+      map->entries[used++] = (kdl_kernel_map_entry){names.items[k], (uint32_t)i};
   }
   kdl_sort(map->entries, used, sizeof *map->entries, compare_map_entries);
   map->count = 0;

@@ -14,20 +14,16 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Policies and devices                                                                         */
 
-static const char *const policy_names[KDL_POLICY_COUNT] = {
+const char *const kdl_policy_names[KDL_POLICY_COUNT] = {
     [KDL_POLICY_BEST] = "best",
     [KDL_POLICY_FIRST] = "first",
     [KDL_POLICY_CAPABILITY] = "capability",
     [KDL_POLICY_ADAPTIVE] = "adaptive",
 };
 
-const char *kdl_policy_name(kdl_policy policy) {
-  return policy_names[policy];
-}
-
 bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy) {
   for (size_t i = 0; i < KDL_POLICY_COUNT; ++i) {
-    if (kdl_text_is(name, policy_names[i])) {
+    if (kdl_text_is(name, kdl_policy_names[i])) {
       *out_policy = (kdl_policy)i;
       return true;
     }

@@ -5,6 +5,7 @@
 #include "lib/select/catalog.h"
 #include "lib/target/explain/explain.h"
 #include "lib/target/families/cpu.h"
+#include "lib/target/families/gpu.h"
 #include "lib/target/target.h"
 #include "support/base/text.h"
 

@@ -36,4 +36,8 @@ kdl_status kdl_sequence_check_binding(const kdl_plan *plan, size_t index,
 /* Creates the backend's sequence of a state, or records that there is none. */
 kdl_status kdl_sequence_instantiate(kdl_sequence *sequence, kdl_state *state);
 
+/* Serializes a sequence into memory that the caller frees. Reading and writing again gives the same
+ * bytes. */
+kdl_status kdl_seqfile_write(const kdl_seqfile *saved, void **out_data, size_t *out_size);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/target/fold_list.h"
 
+#include "lib/hooks.h"
 #include "lib/inspect/launches.h"
 
 #include <inttypes.h>

@@ -408,7 +408,7 @@ static bool is_block_too_large(const kdl_kernel_key *key, const kdl_device_limit
 }
 
 static bool device_has(const kdl_device_rule *device, unsigned gpu_feature) {
-  return kdl_family_class((kdl_target_family)device->family) == KDL_CLASS_GPU &&
+  return kdl_families[device->family].features == KDL_CLASS_GPU &&
          !kdl_feature_has(device->lacks, gpu_feature);
 }
 

@@ -4,6 +4,7 @@
 #ifndef KDL_LIB_TRUST_SETTINGS_H
 #define KDL_LIB_TRUST_SETTINGS_H
 
+#include "lib/hooks.h"
 #include "lib/inspect/trust.h"
 
 #include <limits.h>
@@ -20,6 +21,9 @@ typedef struct kdl_trust_settings {
 } kdl_trust_settings;
 
 const kdl_trust_settings *kdl_trust_settings_read(void);
+
+/* Disables all checks, if called before that. */
+void kdl_trust_disable(void);
 
 /* The effective policy: the user's. In a program with more rights than its user, at least as strict
  * as the system's. */

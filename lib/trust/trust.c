@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/trust/trust.h"
 
+#include "lib/hooks.h"
 #include "lib/trust/settings.h"
 #include "lib/trust/verified_cache.h"
 #include "support/base/error.h"
@@ -28,7 +29,9 @@ void kdl_trust_identify(char out_text[KDL_DIGEST_TEXT]) {
     snprintf(out_text, KDL_DIGEST_TEXT, "%s", kdl_trust_policy_name(settings->policy));
 }
 
-void kdl_trust_preload(void) {
+void kdl_trust_prepare(bool is_checked) {
+  if (is_checked)
+    kdl_trust_disable();
   if (kdl_trust_settings_read()->policy != KDL_TRUST_OFF)
     (void)kdl_sodium_open();
 }

@@ -85,7 +85,7 @@ static check_gap *add_verdict_gap(gap_finder *finder, const kdl_shortfall *short
                      .words = "",
                      .fix = ""};
   if (shortfall->reasons == KDL_REASON(HOLLOW)) { /* of the kernel: the image runs */
-    const kdl_reason_row *row = kdl_reason_get(KDL_REASON_HOLLOW);
+    const kdl_reason_row *row = &kdl_reasons[KDL_REASON_HOLLOW];
     gap->code = row->code;
     gap->words = row->words;
     gap->fix = row->fix;
@@ -202,7 +202,7 @@ static kdl_status find_best_served(const cli_devices *typical, const kdl_invento
                                    kdl_device *device, check_verdict *verdict) {
   const kdl_coverage *own = &verdict->coverage;
   kdl_target_family family = kdl_device_spec_family(kdl_device_route_spec(device, 0));
-  bool is_cpu = kdl_family_class(family) != KDL_CLASS_GPU;
+  bool is_cpu = kdl_families[family].features != KDL_CLASS_GPU;
   verdict->best = is_cpu && own->kernels ? own->kernels - own->kernels_other : served(own);
   verdict->middle = verdict->best;
   if (is_cpu || own->is_complete)
@@ -300,7 +300,7 @@ static bool is_for_linking(const kdl_library *lib, kdl_catalog *catalog,
   bool has_kernels = kdl_inventory_kernels(inventory, &names) != 0;
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     bool is_bitcode = cli_image_at(lib, i).kind == KDL_IMAGE_BITCODE;
-    if (is_bitcode ? has_kernels : is_named || !kdl_catalog_unresolved(catalog, i))
+    if (is_bitcode ? has_kernels : is_named || !kdl_catalog_kernels(catalog, i).is_unresolved)
       return false;
   }
   return true;
@@ -340,8 +340,8 @@ static void note_code_object(const kdl_library *lib, const check_file *file, con
   for (size_t i = 0; i < kdl_image_count(lib) && file->is_bare_device_code; ++i) {
     kdl_image_info image = cli_image_at(lib, i);
     bool is_bare = kdl_text_starts(image.container, "bare image");
-    bool is_machine_code =
-        kdl_image_kind_holds(image.kind, KDL_HOLDS_MACHINE_CODE) && image.kind != KDL_IMAGE_OBJECT;
+    bool is_machine_code = kdl_image_kind_get(image.kind)->holds == KDL_HOLDS_MACHINE_CODE &&
+                           image.kind != KDL_IMAGE_OBJECT;
     is_bundle |= kdl_text_starts(image.container, "clang-bundle");
     if (!image.byte_count || image.kind == KDL_IMAGE_BUNDLE)
       continue;
@@ -409,9 +409,9 @@ static bool is_listed(void *user, kdl_string kernel) {
 
 /* The catalog keeps the names. Reading them takes most of the time of a large file. */
 static void read_kernels(check *c, const kdl_library *lib, kdl_catalog *catalog) {
-  size_t kernels, count = kdl_image_count(lib);
+  size_t count = kdl_image_count(lib);
   for (size_t i = 0; i < count; ++i) {
-    (void)kdl_catalog_kernels(catalog, i, &kernels);
+    (void)kdl_catalog_kernels(catalog, i);
     check_within_part(c, i + 1, count);
   }
 }

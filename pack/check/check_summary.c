@@ -18,9 +18,11 @@
 enum { OF_RUNTIME = KDL_CAUSE_COUNT, OF_HOST, OF_SOURCE };
 
 static unsigned cause_of(const check_gap *gap) {
-  const kdl_reason_row *row = kdl_reason_find(gap->code);
+  unsigned bit = 0;
+  while (bit < KDL_REASON_COUNT && strcmp(gap->code, kdl_reasons[bit].code) != 0)
+    ++bit;
   return gap->needs_source                           ? OF_SOURCE
-         : row                                       ? (unsigned)row->cause
+         : bit < KDL_REASON_COUNT                    ? (unsigned)kdl_reasons[bit].cause
          : strcmp(gap->code, "runtime_too_new") == 0 ? OF_RUNTIME
          : strcmp(gap->code, "other_host") == 0      ? OF_HOST
                                                      : KDL_CAUSE_CODE;

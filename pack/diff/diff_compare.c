@@ -31,7 +31,7 @@ bool diff_change_parse(kdl_string name, diff_change *out_change) {
 }
 
 bool diff_is_native(kdl_image_kind kind) {
-  return kdl_image_kind_holds(kind, KDL_HOLDS_MACHINE_CODE);
+  return kdl_image_kind_get(kind)->holds == KDL_HOLDS_MACHINE_CODE;
 }
 
 uint32_t diff_spills(const kdl_kernel_resources *uses) {

@@ -72,17 +72,12 @@ static diff_kernel *find_kernel(const reader *r, kdl_string name) {
   return place > r->first ? &r->library->kernels[place - 1] : NULL;
 }
 
-static int set_resources(void *user, kdl_string name, const kdl_kernel_resources *uses) {
-  diff_kernel *kernel = find_kernel(user, name);
-  if (kernel)
+static int set_resources(void *user, const kdl_string *name, const kdl_kernel_resources *uses) {
+  diff_kernel *kernel = find_kernel(user, *name);
+  if (kernel) {
     kernel->uses = *uses;
-  return 0;
-}
-
-static int set_effect(void *user, kdl_string name, kdl_kernel_effect effect) {
-  diff_kernel *kernel = find_kernel(user, name);
-  if (kernel)
-    kernel->effect = (uint8_t)effect;
+    kernel->effect = (uint8_t)uses->effect;
+  }
   return 0;
 }
 
@@ -142,11 +137,9 @@ static kdl_status read_image(reader *r, const kdl_image_info *image) {
     return status == KDL_NO_MEMORY ? status : KDL_OK;
   }
   status = kdl_image_read_digests(image->kind, data, size, add_kernel, r);
-  if (status == KDL_OK && r->library->kernel_count > r->first) {
-    kdl_status uses = kdl_image_read_resources(image->kind, data, size, set_resources, r);
-    kdl_status effects = kdl_image_read_effects(image->kind, data, size, set_effect, r);
-    status = uses == KDL_NO_MEMORY || effects == KDL_NO_MEMORY ? KDL_NO_MEMORY : KDL_OK;
-  }
+  if (status == KDL_OK && r->library->kernel_count > r->first &&
+      kdl_image_resources(r->lib, r->image, set_resources, r) == KDL_NO_MEMORY)
+    status = KDL_NO_MEMORY;
   kdl_library_release_bytes(r->lib, r->image);
   if (status == KDL_NO_MEMORY)
     return status;
@@ -215,7 +208,7 @@ static const char *find_place(diff *d, const check_file *file, const char *membe
 static bool is_link_input(const kdl_catalog *catalog, size_t image) {
   kdl_image_traits traits = kdl_catalog_traits(catalog, image);
   return traits.is_link_input ||
-         kdl_image_kind_holds((kdl_image_kind)traits.kind, KDL_HOLDS_LINK_INPUT);
+         kdl_image_kind_get((kdl_image_kind)traits.kind)->holds == KDL_HOLDS_LINK_INPUT;
 }
 
 static bool has_linked_code(const kdl_library *lib, const kdl_catalog *catalog) {

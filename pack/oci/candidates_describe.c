@@ -44,18 +44,19 @@ static bool has_kernel_index(const kdl_image_info *image) {
 /* The image's metadata, followed by what the library would read from its bytes. */
 static oci_image_header describe_image(describer *d, const kdl_image_info *image) {
   kdl_arena *arena = &d->manifest->arena;
-  size_t kernels = 0, count = image->pair_count;
-  const kdl_string *names =
-      has_kernel_index(image) ? NULL : kdl_catalog_kernels(d->catalog, image->index, &kernels);
+  size_t count = image->pair_count;
+  kdl_kernel_names names = {.count = 0};
+  if (!has_kernel_index(image))
+    names = kdl_catalog_kernels(d->catalog, image->index);
   const kdl_image_traits traits = kdl_catalog_traits(d->catalog, image->index);
-  kdl_pair *pairs = xarena_alloc(arena, (count + kernels + 3) * sizeof *pairs);
+  kdl_pair *pairs = xarena_alloc(arena, (count + names.count + 3) * sizeof *pairs);
   if (count)
     memcpy(pairs, image->pairs, count * sizeof *pairs);
-  for (size_t i = 0; i < kernels; ++i)
+  for (size_t i = 0; i < names.count; ++i)
     pairs[count++] =
-        (kdl_pair){kdl_text_of(xarena_format(arena, KDL_KERNEL_PREFIX "%s", names[i].data)),
+        (kdl_pair){kdl_text_of(xarena_format(arena, KDL_KERNEL_PREFIX "%s", names.items[i].data)),
                    KDL_TEXT("rev=1")};
-  if (kernels && traits.version[0])
+  if (names.count && traits.version[0])
     pairs[count++] = (kdl_pair){
         KDL_TEXT("kdl.version"),
         kdl_text_of(xarena_format(arena, "%u.%u", traits.version[0], traits.version[1]))};
@@ -63,7 +64,7 @@ static oci_image_header describe_image(describer *d, const kdl_image_info *image
   kdl_out_features(&(kdl_out){features, sizeof features, 0}, KDL_CLASS_GPU,
                    (kdl_feature_set){{traits.capabilities, 0}});
   bool is_said = kdl_find_value(image->pairs, image->pair_count, "requires_features");
-  if (kernels && traits.capabilities && !is_said)
+  if (names.count && traits.capabilities && !is_said)
     pairs[count++] =
         (kdl_pair){KDL_TEXT("requires_features"), xarena_string(arena, features, strlen(features))};
   return (oci_image_header){kdl_llvm_image_kind(image->kind), image->offload_kind, 0, pairs, count};
@@ -105,18 +106,13 @@ static void describe_layer(describer *d, size_t outer, oci_layer *layer) {
 /* Testing the candidates                                                                       */
 
 static bool same_kernels(kdl_catalog *a, size_t i, kdl_catalog *b, size_t k) {
-  size_t count, other_count;
-  const kdl_string *names = kdl_catalog_kernels(a, i, &count);
-  const kdl_string *others = kdl_catalog_kernels(b, k, &other_count);
-  if (!names || !others)
-    return !names && !others;
-  if (count != other_count)
-    return false;
-  for (size_t n = 0; n < count; ++n) {
-    if (!kdl_text_equal(names[n], others[n]))
+  const kdl_kernel_names names = kdl_catalog_kernels(a, i), others = kdl_catalog_kernels(b, k);
+  for (size_t n = 0; n < names.count && n < others.count; ++n) {
+    if (!kdl_text_equal(names.items[n], others.items[n]))
       return false;
   }
-  return kdl_catalog_unresolved(a, i) == kdl_catalog_unresolved(b, k);
+  return names.count == others.count &&
+         (!names.count || names.is_unresolved == others.is_unresolved);
 }
 
 static bool same_image(const describer *d, size_t i, const cli_input *other, kdl_catalog *catalog,

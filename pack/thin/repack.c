@@ -92,14 +92,16 @@ static kdl_status drop_unlisted(repack_state *work, cli_kernel_list *only) {
   kdl_catalog *catalog;
   KDL_TRY(kdl_library_catalog(work->input->lib, &catalog));
   for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i) {
-    size_t count = 0, found = 0;
+    kdl_kernel_names names = {.count = 0};
+    size_t found = 0;
     /* The images of a container decide about it. */
     if (cli_image_kind_is_container(images[i].kind) && !images[i].problem)
       work->chosen[i] = false;
-    const kdl_string *names = work->chosen[i] ? kdl_catalog_kernels(catalog, i, &count) : NULL;
-    for (size_t k = 0; k < count; ++k)
-      found += cli_kernel_list_find(only, names[k]);
-    if (count && !found) {
+    if (work->chosen[i])
+      names = kdl_catalog_kernels(catalog, i);
+    for (size_t k = 0; k < names.count; ++k)
+      found += cli_kernel_list_find(only, names.items[k]);
+    if (names.count && !found) {
       work->chosen[i] = false;
       if (work->why)
         free(work->why[i]);

@@ -66,7 +66,7 @@ static unsigned image_form(kdl_image_traits traits) {
 }
 
 static bool is_link_input(const kdl_stored_image *image) {
-  return image->is_link_input || kdl_image_kind_holds(image->kind, KDL_HOLDS_LINK_INPUT);
+  return image->is_link_input || kdl_image_kind_get(image->kind)->holds == KDL_HOLDS_LINK_INPUT;
 }
 
 /* Whether the image would run after it was linked. */
@@ -157,14 +157,13 @@ static void note_device_refusal(selector *c, const kdl_ranking *ranking,
 /* Kernels                                                                                      */
 
 /* The kernels of an image whose metadata has them, which need not be inflated and read. */
-static const kdl_string *listed_kernels(const selector *c, size_t image, size_t *out_count) {
+static kdl_kernel_names listed_kernels(const selector *c, size_t image) {
   kdl_image_info info = cli_image_at(c->selection->lib, image);
   kdl_string name;
   bool is_listed = false;
-  *out_count = 0;
   for (size_t i = 0; i < info.pair_count && !is_listed; ++i)
     is_listed = kdl_kernel_name(info.pairs[i].key, &name);
-  return is_listed ? kdl_catalog_kernels(c->catalog, image, out_count) : NULL;
+  return is_listed ? kdl_catalog_kernels(c->catalog, image) : (kdl_kernel_names){.count = 0};
 }
 
 /* Whether the image stays and holds the kernel, as code of that module. */
@@ -190,13 +189,12 @@ static bool is_held(const selector *c, const kdl_ranking *ranking, size_t place,
 static void keep_lone_listed(selector *c, const kdl_ranking *ranking) {
   const kdl_candidate *candidate;
   for (size_t place = 0; (candidate = kdl_ranking_at(ranking, place)); ++place) {
-    size_t count = 0;
     if (candidate->reasons || c->image_statuses[candidate->image] != behind)
       continue;
-    const kdl_string *names = listed_kernels(c, candidate->image, &count);
+    const kdl_kernel_names names = listed_kernels(c, candidate->image);
     bool is_needed = false;
-    for (size_t n = 0; n < count && !is_needed; ++n)
-      is_needed = !is_held(c, ranking, place, names[n]);
+    for (size_t n = 0; n < names.count && !is_needed; ++n)
+      is_needed = !is_held(c, ranking, place, names.items[n]);
     if (is_needed)
       set_image_status(c, candidate->image, kept_more, c->better[candidate->image]);
   }
@@ -204,12 +202,11 @@ static void keep_lone_listed(selector *c, const kdl_ranking *ranking) {
 
 /* The image that is preferred: one with the same kernel, where kernels are listed. */
 static uint32_t preferred_image(const selector *c, size_t image) {
-  size_t count = 0;
-  const kdl_string *names = listed_kernels(c, image, &count);
-  if (!count || is_holder(c, c->better[image], c->module_of[image], names[0]))
+  const kdl_kernel_names names = listed_kernels(c, image);
+  if (!names.count || is_holder(c, c->better[image], c->module_of[image], names.items[0]))
     return c->better[image];
   for (size_t i = 0; i < c->selection->count; ++i) {
-    if (is_holder(c, i, c->module_of[image], names[0]))
+    if (is_holder(c, i, c->module_of[image], names.items[0]))
       return (uint32_t)i;
   }
   return c->better[image];
@@ -285,12 +282,12 @@ static void keep_lone_kernels(selector *c) {
     for (end = first + 1; end < count && c->module_of[end] == c->module_of[first];)
       ++end;
     for (size_t i = first; i < end; ++i) {
-      size_t kernels = 0;
-      const kdl_string *names =
-          c->image_statuses[i] == behind_code ? kdl_catalog_kernels(c->catalog, i, &kernels) : NULL;
-      bool is_needed = c->image_statuses[i] == behind_code && !names;
-      for (size_t n = 0; n < kernels && !is_needed; ++n)
-        is_needed = lacks_kernel(c, first, end, names[n]);
+      if (c->image_statuses[i] != behind_code)
+        continue;
+      const kdl_kernel_names names = kdl_catalog_kernels(c->catalog, i);
+      bool is_needed = !names.count;
+      for (size_t n = 0; n < names.count && !is_needed; ++n)
+        is_needed = lacks_kernel(c, first, end, names.items[n]);
       if (is_needed) {
         c->image_statuses[i] = kept_more;
         c->selection->kept[i] = true;
@@ -430,12 +427,12 @@ static kdl_status select_by_kernels(const thin_rules *rules, thin_selection *sel
       selection->kept[i] = !cli_image_kind_is_container(images[i].kind) || images[i].problem;
     if (!selection->kept[i])
       continue;
-    size_t count = 0, found = 0;
-    const kdl_string *names = kdl_catalog_kernels(catalog, i, &count);
-    for (size_t k = 0; k < count; ++k)
-      found += cli_kernel_list_find(rules->only, names[k]);
+    size_t found = 0;
+    const kdl_kernel_names names = kdl_catalog_kernels(catalog, i);
+    for (size_t k = 0; k < names.count; ++k)
+      found += cli_kernel_list_find(rules->only, names.items[k]);
     bool is_linked = is_link_input(&images[i]);
-    if (count && !found && !is_linked) {
+    if (names.count && !found && !is_linked) {
       selection->kept[i] = false;
       selection->why[i] = "--only names none of its kernels";
     } else if (is_alone) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One image of the kind that the first byte picks. */
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/kinds.h"
 #include "support/base/elf_file.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A saved sequence out of arbitrary bytes, as they are and with the size that belongs to them. What
  * is taken is laid out again as it was. */
-#include "lib/inspect/sequences.h"
+#include "lib/sequence/sequence.h"
 #include "support/base/bytes.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  *     kernel NAME BLOCK_X BLOCK_Y BLOCK_Z
  *     param INDEX KIND SIZE OFFSET          (of the kernel before; "-" for no offset)
  */
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 
 #include <stdio.h>

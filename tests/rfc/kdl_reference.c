@@ -4,6 +4,7 @@
 #include "../unit/support/llvm_rule.h"
 #include "lib/device/spec.h"
 #include "lib/inspect/targets.h"
+#include "lib/target/families/gpu.h"
 #include "lib/target/target.h"
 
 #include <kdl/kdl.h>
@@ -48,7 +49,7 @@ bool reference_judge(const void *data, size_t size, const char *device,
   kdl_match_result match = kdl_match(&image, &rule);
   for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
     if (match.reasons >> bit & 1)
-      kdl_out_format(&out, "%s%s", out.used ? " " : "", kdl_reason_get(bit)->code);
+      kdl_out_format(&out, "%s%s", out.used ? " " : "", kdl_reasons[bit].code);
   }
   out_verdict->runs = match.rank != 0;
   out_verdict->metadata_compatible = !(match.reasons & metadata_reasons);
@@ -63,7 +64,7 @@ const char *reference_features(const char *device) {
   text[0] = '\0';
   if (compile_device(device, &rule)) {
     kdl_feature_set has = {{~rule.lacks.word[0], ~rule.lacks.word[1]}};
-    kdl_out_features(&out, kdl_family_class((kdl_target_family)rule.family), has);
+    kdl_out_features(&out, kdl_families[rule.family].features, has);
   }
   return text;
 }

@@ -101,14 +101,14 @@ static void print_detection(void) {
 }
 
 static void print_reasons(void) {
-  for (unsigned bit = 0; kdl_reason_get(bit); ++bit)
-    printf("reason\t%s\n", kdl_reason_get(bit)->code);
+  for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit)
+    printf("reason\t%s\n", kdl_reasons[bit].code);
 }
 
 int main(void) {
   for (int key = 0; key < KDL_KEY_COUNT; ++key)
-    printf("key\t%s\t%s\n", kdl_key_get((kdl_key)key)->name.data,
-           kdl_key_get((kdl_key)key)->must_check ? "must-check" : "may-use");
+    printf("key\t%s\t%s\n", kdl_keys[key].name.data,
+           kdl_keys[key].must_check ? "must-check" : "may-use");
   print_tokens(KDL_CLASS_GPU, "gpu");
   print_tokens(KDL_CLASS_X86, "x86");
   print_tokens(KDL_CLASS_AARCH64, "aarch64");

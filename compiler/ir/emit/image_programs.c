@@ -93,8 +93,7 @@ static kdl_status run_lld(const ir_linker *linker, const ir_program *lld, const 
 
 /* Checks the image as its loader will: bitcode may contain what host images cannot. */
 static kdl_status check_loadable(const ir_linker *linker, const ir_output *output) {
-  kdl_host_object object;
-  kdl_status status = kdl_host_object_open(output->data, output->size, &object);
+  kdl_status status = kdl_host_image_check(output->data, output->size);
   if (status == KDL_OK)
     return KDL_OK;
   char why[1024];

@@ -65,7 +65,7 @@ static void add_feature(kdl_out *out, size_t row, unsigned bit) {
       return;
     }
   }
-  kdl_feature_class which = kdl_family_class(cpus[row].family);
+  kdl_feature_class which = kdl_families[cpus[row].family].features;
   const char *token = kdl_feature_name(which, bit);
   if (!token)
     return;
@@ -78,9 +78,8 @@ static void add_feature(kdl_out *out, size_t row, unsigned bit) {
 }
 
 /* All features, without those that the device lacks. */
-static kdl_feature_set device_features(const ir_request *request, kdl_feature_class which) {
-  const uint64_t *lacks = request->traits.lacks;
-  return kdl_feature_tokens(which, (kdl_feature_set){{~lacks[0], ~lacks[1]}});
+static kdl_feature_set device_features(const ir_request *request) {
+  return (kdl_feature_set){{~request->traits.lacks[0], ~request->traits.lacks[1]}};
 }
 
 /* The least length of vectors that the device has, by which LLVM takes SVE for vectors of a fixed
@@ -94,8 +93,8 @@ static uint32_t least_sve_bits(kdl_feature_set set) {
 }
 
 static void describe_cpu(ir_target *target, const ir_request *request) {
-  kdl_feature_class which = kdl_family_class(target->family);
-  kdl_feature_set set = device_features(request, which);
+  kdl_feature_class which = kdl_families[target->family].features;
+  kdl_feature_set set = device_features(request);
   size_t row = cpu_table_row(target->family);
   kdl_out out = {target->features, sizeof target->features, 0};
   kdl_out_format(&out, "%s", cpus[row].features);
@@ -111,7 +110,7 @@ static void describe_cpu(ir_target *target, const ir_request *request) {
   snprintf(target->cpu, sizeof target->cpu, "%s", cpus[row].cpu);
   kdl_out arch = {target->arch, sizeof target->arch, 0};
   if (is_x86)
-    kdl_out_cpu(&arch, which, device_features(request, which));
+    kdl_out_cpu(&arch, which, set);
   else
     kdl_out_format(&arch, "%s%s%s", request->spec.arch, *request->spec.features ? "+" : "",
                    request->spec.features);
@@ -127,7 +126,7 @@ static void describe_cpu(ir_target *target, const ir_request *request) {
  * are about code generation, not about what runs the code. */
 static void list_lacking(const ir_request *request, kdl_feature_class which, kdl_string features,
                          kdl_feature_set *lacking) {
-  kdl_feature_set has = device_features(request, which);
+  kdl_feature_set has = device_features(request);
   for (size_t at = 0; at < features.length;) {
     size_t end = kdl_text_find(features, at, ",");
     int bit = features.data[at] == '+'
@@ -175,9 +174,8 @@ static void describe_nvidia(ir_target *target, const ir_request *request) {
     snprintf(target->cpu + length, sizeof target->cpu - (size_t)length, "%c", target->suffix);
   snprintf(target->arch, sizeof target->arch, "%s", target->cpu);
   uint32_t ptx = target->ptx;
-  uint32_t newest = request->traits.ptx      ? request->traits.ptx
-                    : request->traits.driver ? kdl_nvptx_ptx_of_cuda(request->traits.driver)
-                                             : UINT32_MAX;
+  uint32_t newest =
+      request->traits.ptx || request->traits.driver ? request->traits.ptx : UINT32_MAX;
   if (ptx > newest)
     ptx = newest;
   if (ptx < kdl_nvptx_first_ptx(&arch))
@@ -201,10 +199,10 @@ static kdl_string function_attribute(LLVMValueRef function, const char *key) {
 
 static kdl_status admit_cpu(const ir_target *target, const ir_request *request, const char *name,
                             LLVMValueRef function) {
-  kdl_feature_class which = kdl_family_class(target->family);
+  kdl_feature_class which = kdl_families[target->family].features;
   kdl_feature_set lacking = {{0, 0}};
   list_lacking(request, which, function_attribute(function, "target-features"), &lacking);
-  if (!kdl_feature_any(lacking))
+  if (!(lacking.word[0] | lacking.word[1]))
     return KDL_OK;
   char tokens[256];
   kdl_out out = {tokens, sizeof tokens, 0};
@@ -280,7 +278,7 @@ static kdl_status admit_triple(const ir_target *target, const ir_request *reques
   kdl_target_family family = kdl_family_of_triple(triple);
   if (family != target->family)
     return kdl_fail(KDL_NO_MATCH, "%s: found bitcode for %s (triple '%.64s'), expected some for %s",
-                    name, family == KDL_FAMILY_NONE ? "no known device" : kdl_family_name(family),
+                    name, family == KDL_FAMILY_NONE ? "no known device" : kdl_families[family].name,
                     triple.data, request->device_label);
   if (is_foreign_system(triple) || LLVMPointerSize(LLVMGetModuleDataLayout(module)) != 8)
     return kdl_fail(KDL_UNSUPPORTED,

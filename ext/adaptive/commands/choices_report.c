@@ -2,6 +2,7 @@
 /* What was measured of a kernel's variants, for explain and tune. */
 #include "ext/adaptive/commands/commands.h"
 #include "ext/adaptive/model.h"
+#include "lib/hooks.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/launches.h"
 #include "lib/inspect/metadata.h"

@@ -103,8 +103,10 @@ static void note_linked(const work *w, const linked *item) {
 static kdl_status link_all(work *w) {
   for (size_t i = 0; i < w->count; ++i) {
     linked *item = &w->items[i];
-    kdl_status status = cli_link_run(&w->job, item->image,
-                                     kdl_device_route_line(item->device->device, 0), &item->result);
+    char line[KDL_SPEC_LINE];
+    kdl_device_spec_print(kdl_device_route_spec(item->device->device, 0),
+                          &(kdl_out){line, sizeof line, 0});
+    kdl_status status = cli_link_run(&w->job, item->image, line, &item->result);
     if (status != KDL_OK)
       kdl_error_prefix("for %s", item->device->name);
     KDL_TRY(status);

@@ -23,13 +23,11 @@ static kdl_status list_kernels(const kdl_library *lib, kdl_catalog *catalog,
                                cli_name_set *kernels) {
   size_t memory_failures = kdl_catalog_memory_failures(catalog);
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
-    size_t count = 0;
-    const kdl_string *names =
-        is_bitcode(catalog, i) || kdl_catalog_traits(catalog, i).kind == KDL_IMAGE_SPIRV
-            ? kdl_catalog_kernels(catalog, i, &count)
-            : NULL;
-    for (size_t k = 0; k < count; ++k)
-      cli_name_set_add(kernels, names[k].data, names[k].length);
+    kdl_kernel_names names = {.count = 0};
+    if (is_bitcode(catalog, i) || kdl_catalog_traits(catalog, i).kind == KDL_IMAGE_SPIRV)
+      names = kdl_catalog_kernels(catalog, i);
+    for (size_t k = 0; k < names.count; ++k)
+      cli_name_set_add(kernels, names.items[k].data, names.items[k].length);
   }
   return kdl_catalog_memory_failures(catalog) == memory_failures
              ? KDL_OK

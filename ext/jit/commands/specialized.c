@@ -2,6 +2,7 @@
 /* kdl explain: the values for which a kernel's bitcode has images in the cache. */
 #include "ext/jit/cache/inspect.h"
 #include "ext/jit/commands/commands.h"
+#include "lib/hooks.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/launches.h"
 #include "lib/inspect/metadata.h"

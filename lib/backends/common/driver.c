@@ -45,15 +45,12 @@ static const kdl_driver_resolver system_resolver = {
     .loaded = system_loaded,
 };
 
-const char *kdl_driver_state_name(kdl_driver_state state) {
-  static const char *const names[] = {
-      [KDL_DRIVER_USABLE] = "usable", [KDL_DRIVER_MISSING] = "missing",
-      [KDL_DRIVER_BROKEN] = "broken", [KDL_DRIVER_INCOMPLETE] = "incomplete",
-      [KDL_DRIVER_FAILED] = "failed", [KDL_DRIVER_NO_DEVICE] = "no_device",
-      [KDL_DRIVER_SILENT] = "silent",
-  };
-  return (unsigned)state < sizeof names / sizeof *names ? names[state] : "?";
-}
+const char *const kdl_driver_state_names[] = {
+    [KDL_DRIVER_USABLE] = "usable", [KDL_DRIVER_MISSING] = "missing",
+    [KDL_DRIVER_BROKEN] = "broken", [KDL_DRIVER_INCOMPLETE] = "incomplete",
+    [KDL_DRIVER_FAILED] = "failed", [KDL_DRIVER_NO_DEVICE] = "no_device",
+    [KDL_DRIVER_SILENT] = "silent",
+};
 
 void kdl_driver_report_set(kdl_driver_report *report, kdl_driver_state state, const char *format,
                            ...) {

@@ -4,6 +4,7 @@
 #include "lib/backends/host/host.h"
 #include "lib/device/host_cpu.h"
 #include "lib/inspect/images.h"
+#include "lib/target/features/feature.h"
 #include "lib/target/target.h"
 
 #include <pthread.h>
@@ -31,7 +32,7 @@ kdl_status kdl_host_check_cpu(const kdl_backend_image *source) {
   kdl_image_compile(&desc, &rule);
   if (!host_cpu_is_known || kdl_match_admits(&rule, &host_cpu))
     return KDL_OK;
-  kdl_feature_class which = kdl_family_class((kdl_target_family)host_cpu.family);
+  kdl_feature_class which = kdl_families[host_cpu.family].features;
   kdl_feature_set missing =
       kdl_feature_tokens(which, kdl_feature_common(rule.needs, host_cpu.lacks));
   char tokens[256] = "";

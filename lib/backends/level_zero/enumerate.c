@@ -3,6 +3,7 @@
  * of libkdl. */
 #include "lib/backends/level_zero/driver.h"
 #include "lib/inspect/targets.h"
+#include "lib/target/families/gpu.h"
 
 #include <stdio.h>
 

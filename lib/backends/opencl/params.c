@@ -5,6 +5,7 @@
  * does, else the signature in the metadata.
  */
 #include "lib/backends/opencl/objects.h"
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 #include "support/base/text.h"
 

@@ -2,6 +2,7 @@
 #include "lib/inspect/formats.h"
 
 #include "lib/container/codec/codec_abi.h"
+#include "lib/container/source.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"

@@ -5,6 +5,7 @@
  * nvFatbin in every mode, on NVIDIA's own libraries, and on cuobjdump's output for altered files.
  */
 #include "lib/container/container.h"
+#include "lib/image/readers.h"
 #include "lib/inspect/kinds.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

@@ -122,6 +122,26 @@ bool kdl_host_object_is_image(const void *data, size_t size) {
   return false;
 }
 
+kdl_status kdl_host_image_check(const void *data, size_t size) {
+  kdl_host_object object;
+  return kdl_host_object_open(data, size, &object);
+}
+
+kdl_status kdl_host_image_check_kernels(const void *data, size_t size) {
+  kdl_host_object object;
+  kdl_status status = kdl_host_object_open(data, size, &object);
+  if (status == KDL_OK)
+    status = kdl_host_object_check_kernels(&object);
+  return status == KDL_UNSUPPORTED && !kdl_host_object_is_image(data, size) ? KDL_OK : status;
+}
+
+bool kdl_host_image_read_params(const void *data, size_t size, const char *kernel,
+                                uint32_t *out_sizes, uint32_t *out_count) {
+  kdl_host_object object;
+  return kdl_host_object_open(data, size, &object) == KDL_OK &&
+         kdl_host_object_read_params(&object, kernel, out_sizes, out_count);
+}
+
 /* The bytes of a variable that a dynamic loader would find by this name; NULL where there is none
  * of that size. */
 static const uint8_t *find_descriptor(const kdl_elf *elf, kdl_string name, size_t size) {

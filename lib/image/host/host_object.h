@@ -4,6 +4,59 @@
 #define KDL_LIB_IMAGE_HOST_HOST_OBJECT_H
 
 #include "lib/inspect/host_objects.h"
+#include "support/base/elf_file.h"
+
+enum {
+  KDL_HOST_LIMIT_SEGMENTS = 16,
+  KDL_HOST_LIMIT_FUNCTIONS = 64, /* the limit of constructors, and of destructors */
+  KDL_HOST_SYMBOL_SIZE = 24,
+  KDL_HOST_RELOCATION_SIZE = 24,
+};
+
+/* The limit of the object's address space. */
+#define KDL_HOST_LIMIT_SPAN ((uint64_t)1 << 31)
+
+typedef struct kdl_host_extent {
+  uint64_t address;
+  uint64_t size;
+} kdl_host_extent;
+
+/* Addresses are relative to the load address. */
+typedef struct kdl_host_object {
+  const uint8_t *data;
+  size_t size;
+  kdl_elf elf; /* the header: class, byte order, machine */
+  kdl_elf_segment
+      segments[KDL_HOST_LIMIT_SEGMENTS]; /* sorted by address, no two on one 4 KiB page */
+  size_t segment_count;
+  uint64_t end;              /* the end of the last segment */
+  uint64_t align;            /* the largest alignment of a segment */
+  kdl_host_extent read_only; /* after relocation */
+  kdl_host_extent symbols;
+  uint64_t symbol_count;
+  kdl_host_extent strings;
+  kdl_host_extent relocations[2];
+  kdl_host_extent relative; /* DT_RELR */
+  uint64_t init, fini;      /* 0 for none */
+  kdl_host_extent init_array, fini_array;
+} kdl_host_object;
+
+kdl_status kdl_host_object_open(const void *data, size_t size, kdl_host_object *out_object);
+
+/* The functions below take an object that was opened. */
+
+/* Checks the descriptors of kernels (kdl_host_kernel_NAME), as binding does for one. Skips pointers
+ * if symbols times relocations and symbols exceed 2^26. */
+kdl_status kdl_host_object_check_kernels(const kdl_host_object *object);
+
+/* The sizes of a kernel's parameters, at most KDL_HOST_LIMIT_PARAMS; false where the object has no
+ * descriptor of it. */
+bool kdl_host_object_read_params(const kdl_host_object *object, const char *kernel,
+                                 uint32_t *out_sizes, uint32_t *out_count);
+
+/* Whether the bytes are a shared object with kernel descriptors of <kdl/host_abi.h>. Uses the
+ * section headers, so that it also works for objects that are refused. */
+bool kdl_host_object_is_image(const void *data, size_t size);
 
 typedef struct kdl_host_symbol {
   const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/inspect/sequences.h"
+#include "lib/sequence/sequence.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 

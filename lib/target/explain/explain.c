@@ -5,6 +5,7 @@
 #include "lib/inspect/targets.h"
 #include "lib/target/explain/explain_parts.h"
 #include "lib/target/families/gpu.h"
+#include "lib/target/features/feature.h"
 #include "lib/target/requirements.h"
 #include "lib/target/rules/metadata.h"
 
@@ -27,7 +28,7 @@ static void print_capability(kdl_out *out, uint32_t arch) {
 /* For a CPU the base alone: its further features may fill lines. */
 static void print_device_arch(mismatch_ref m, kdl_out *out) {
   kdl_string arch = m->device->arch;
-  if (kdl_family_class(m->device->family) != KDL_CLASS_GPU)
+  if (kdl_families[m->device->family].features != KDL_CLASS_GPU)
     arch.length = kdl_text_find(arch, 0, "+");
   kdl_out_printable(out, arch);
 }
@@ -35,15 +36,12 @@ static void print_device_arch(mismatch_ref m, kdl_out *out) {
 static void print_mismatch_device(mismatch_ref m, kdl_out *out) {
   const kdl_device_desc *device = m->device;
   kdl_amdgcn_id id;
-  kdl_intel_ip ip;
   kdl_out_format(out, "; the device is ");
   if (device->family == KDL_FAMILY_NVPTX)
     print_capability(out, m->device_rule->arch);
   else if (device->family == KDL_FAMILY_AMDGCN && kdl_amdgcn_parse(device->arch, &id, NULL))
     kdl_out_format(out, "%s", id.processor->name);
-  else if (device->family == KDL_FAMILY_INTEL && kdl_intel_parse(device->arch, &ip, NULL))
-    kdl_out_intel(out, ip);
-  else
+  else if (device->family != KDL_FAMILY_INTEL || !kdl_out_intel(out, device->arch))
     print_device_arch(m, out);
 }
 
@@ -75,7 +73,7 @@ static void words_unknown_arch(mismatch_ref m, kdl_out *out) {
   case KDL_FAMILY_X86_64:
   case KDL_FAMILY_AARCH64:
   case KDL_FAMILY_RISCV:
-    kdl_cpu_parse(kdl_family_class((kdl_target_family)m->image_rule->family), arch, &set, &error);
+    kdl_cpu_parse(kdl_families[m->image_rule->family].features, arch, &set, &error);
     break;
   default:
     kdl_out_format(out, "no target is known for the triple ");
@@ -112,7 +110,7 @@ static void words_kind_mismatch(mismatch_ref m, kdl_out *out) {
 static kdl_metadata metadata_of(mismatch_ref m) {
   kdl_metadata metadata;
   kdl_metadata_read(m->image->pairs, m->image->pair_count,
-                    kdl_family_class((kdl_target_family)m->image_rule->family), &metadata);
+                    kdl_families[m->image_rule->family].features, &metadata);
   return metadata;
 }
 
@@ -121,10 +119,10 @@ static void words_malformed_key(mismatch_ref m, kdl_out *out) {
   const char *join = "";
   for (int key = 0; key < KDL_KEY_COUNT; ++key) {
     kdl_parse_error error;
-    if (!(metadata.malformed & 1u << key) || !kdl_key_get((kdl_key)key)->must_check)
+    if (!(metadata.malformed & 1u << key) || !kdl_keys[key].must_check)
       continue;
     kdl_metadata_check((kdl_key)key, metadata.value[key], &error);
-    kdl_out_format(out, "%s%s=", join, kdl_key_get((kdl_key)key)->name.data);
+    kdl_out_format(out, "%s%s=", join, kdl_keys[key].name.data);
     kdl_out_quoted(out, metadata.value[key]);
     kdl_out_format(out, ", ");
     kdl_out_parse_error(out, metadata.value[key], error);
@@ -136,18 +134,18 @@ static void words_unknown_feature(mismatch_ref m, kdl_out *out) {
   kdl_metadata metadata = metadata_of(m);
   kdl_target_family family = (kdl_target_family)m->image_rule->family;
   kdl_string list = metadata.value[KDL_KEY_REQUIRES_FEATURES];
-  const char *key = kdl_key_get(KDL_KEY_REQUIRES_FEATURES)->name.data;
+  const char *key = kdl_keys[KDL_KEY_REQUIRES_FEATURES].name.data;
   for (size_t i = 0; i < m->image->pair_count && !metadata.requires_unknown; ++i) {
     if (kdl_text_is(m->image->pairs[i].key, KDL_NEEDS_KEY)) {
       key = KDL_NEEDS_KEY;
       list = m->image->pairs[i].value;
     }
   }
-  kdl_string token = kdl_metadata_unknown_token(list, kdl_family_class(family));
+  kdl_string token = kdl_metadata_unknown_token(list, kdl_families[family].features);
   kdl_out_format(out, "%s names ", key);
   kdl_out_quoted(out, token);
   if (token.data && kdl_feature_is_known(token))
-    kdl_out_format(out, ", which means nothing on this target (%s)", kdl_family_name(family));
+    kdl_out_format(out, ", which means nothing on this target (%s)", kdl_families[family].name);
   else
     kdl_out_format(out, ", which is no token this version knows");
 }
@@ -157,14 +155,14 @@ static void words_unknown_feature(mismatch_ref m, kdl_out *out) {
 
 static void words_other_family(mismatch_ref m, kdl_out *out) {
   kdl_target_family family = (kdl_target_family)m->image_rule->family;
-  kdl_out_format(out, "built for %ss", kdl_family_name(family));
+  kdl_out_format(out, "built for %ss", kdl_families[family].name);
   if (m->image->arch.length) {
     kdl_out_format(out, " (");
     print_image_arch(m, out);
     kdl_out_format(out, ")");
   }
   kdl_out_format(out, "; the device is %s %s (", m->device->family == KDL_FAMILY_SPIRV ? "a" : "an",
-                 kdl_family_name(m->device->family));
+                 kdl_families[m->device->family].name);
   print_device_arch(m, out);
   kdl_out_format(out, ")");
   if (m->image_rule->kind == KDL_IMAGE_PTX)
@@ -361,10 +359,8 @@ static void words_min_gfx_family(mismatch_ref m, kdl_out *out) {
 /* SPIR-V, Intel, and what any device may lack                                                   */
 
 static void words_ip(mismatch_ref m, kdl_out *out) {
-  kdl_intel_ip ip;
   kdl_out_format(out, "built for IP version ");
-  if (kdl_intel_parse(m->image->arch, &ip, NULL))
-    kdl_out_intel(out, ip);
+  kdl_out_intel(out, m->image->arch);
   print_mismatch_device(m, out);
 }
 
@@ -424,7 +420,7 @@ static void needs_tokens(mismatch_ref m, kdl_out *out, kdl_missing why) {
 }
 
 static bool is_host_image(mismatch_ref m) {
-  return kdl_family_class(m->device->family) != KDL_CLASS_GPU;
+  return kdl_families[m->device->family].features != KDL_CLASS_GPU;
 }
 
 static void words_missing(mismatch_ref m, kdl_out *out) {
@@ -482,7 +478,7 @@ static void (*const words[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
 };
 
 size_t kdl_reason_words(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size) {
-  const char *plain = reason < KDL_REASON_COUNT ? kdl_reason_get(reason)->words : "";
+  const char *plain = reason < KDL_REASON_COUNT ? kdl_reasons[reason].words : "";
   return kdl_reason_write(mismatch, reason < KDL_REASON_COUNT ? words[reason] : NULL, plain, buffer,
                           size);
 }

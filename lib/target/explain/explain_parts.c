@@ -2,6 +2,7 @@
 #include "lib/target/explain/explain_parts.h"
 
 #include "lib/inspect/targets.h"
+#include "lib/target/families/gpu.h"
 #include "lib/target/requirements.h"
 
 void kdl_out_printable(kdl_out *out, kdl_string text) {

@@ -111,7 +111,7 @@ static void (*const fixes[KDL_REASON_COUNT])(mismatch_ref, kdl_out *) = {
 };
 
 size_t kdl_reason_fix(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size) {
-  const char *plain = reason < KDL_REASON_COUNT ? kdl_reason_get(reason)->fix : "";
+  const char *plain = reason < KDL_REASON_COUNT ? kdl_reasons[reason].fix : "";
   return kdl_reason_write(mismatch, reason < KDL_REASON_COUNT ? fixes[reason] : NULL, plain, buffer,
                           size);
 }

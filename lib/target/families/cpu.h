@@ -50,7 +50,9 @@ unsigned kdl_x86_level(kdl_feature_set set);
 /* The members of a level, those of lower levels included. */
 kdl_feature_set kdl_x86_level_set(unsigned level);
 
-/* All CPU names; NULL after the last. For tests and listings. */
+/* All names of CPUs, for AArch64 of architectures too; NULL after the last. For tests and listings.
+ */
 const char *kdl_x86_cpu_at(size_t index);
+const char *kdl_aarch64_base_at(size_t index);
 
 #endif

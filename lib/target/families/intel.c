@@ -89,13 +89,6 @@ const char *kdl_intel_acronym_at(size_t index) {
   return NULL;
 }
 
-void kdl_out_intel(kdl_out *out, kdl_intel_ip ip) {
-  const char *acronym = kdl_intel_acronym(ip);
-  kdl_out_format(out, "%u.%u.%u", ip.architecture, ip.release, ip.revision);
-  if (acronym)
-    kdl_out_format(out, " (%s)", acronym);
-}
-
 /* SYCL spells pvc intel_gpu_pvc, dg2-g10 intel_gpu_dg2_g10, and 12.60.7 intel_gpu_12_60_7. */
 static bool same_acronym(const char *acronym, kdl_string text) {
   if (strlen(acronym) != text.length)
@@ -151,6 +144,17 @@ bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out
   if (at != text.length)
     return kdl_parse_fail(out_error, at, grammar);
   *out_ip = (kdl_intel_ip){(uint8_t)part[0], (uint8_t)part[1], (uint8_t)part[2]};
+  return true;
+}
+
+bool kdl_out_intel(kdl_out *out, kdl_string arch) {
+  kdl_intel_ip ip;
+  if (!kdl_intel_parse(arch, &ip, NULL))
+    return false;
+  const char *acronym = kdl_intel_acronym(ip);
+  kdl_out_format(out, "%u.%u.%u", ip.architecture, ip.release, ip.revision);
+  if (acronym)
+    kdl_out_format(out, " (%s)", acronym);
   return true;
 }
 

@@ -15,9 +15,13 @@
 /* A version as lib/inspect/nvptx.def has it: 78 is 7.8. */
 #define VERSION(number) KDL_VERSION_OF((number) / 10u, (number) % 10u)
 
-static const kdl_nvptx_processor processors[] = {
-#define KDL_NVPTX(number, plain, a, f, tile_ir, part, warps, groups, shared, partitions, offered)  \
-  {number, shared, plain, a, f, tile_ir, KDL_NVPTX_##part, warps, groups, partitions},
+/* Of a multiprocessor's KiB all that a group may ask for (CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability"): less 1 KiB from 8.0 on; before 7.0, 48 KiB. */
+#define GROUP(sm, kib) ((sm) < 70 || !(kib) ? 48 : (sm) >= 80 ? (kib)-1 : (kib))
+
+const kdl_nvptx_processor kdl_nvptx_processors[KDL_NVPTX_COUNT] = {
+#define KDL_NVPTX(sm, plain, a, f, tile_ir, part, warps, groups, kib, partitions, offered)         \
+  {sm, kib, plain, a, f, tile_ir, KDL_NVPTX_##part, warps, groups, partitions, GROUP(sm, kib)},
 #include "lib/inspect/nvptx.def"
 };
 
@@ -99,13 +103,10 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-const kdl_nvptx_processor *kdl_nvptx_at(size_t index) {
-  return index < COUNT(processors) ? &processors[index] : NULL;
-}
-
 static const kdl_nvptx_processor *find_number(uint32_t number) {
-  return number < COUNT(index_after) && index_after[number] ? &processors[index_after[number] - 1]
-                                                            : NULL;
+  return number < COUNT(index_after) && index_after[number]
+             ? &kdl_nvptx_processors[index_after[number] - 1]
+             : NULL;
 }
 
 const kdl_nvptx_processor *kdl_nvptx_find(uint8_t major, uint8_t minor) {
@@ -211,9 +212,9 @@ static unsigned ptx_bit(uint32_t ptx) {
 uint32_t kdl_nvptx_tile_ir_driver(uint32_t capability) {
   uint32_t number = (capability >> 8) * 10 + (capability & 0xff);
   const kdl_nvptx_processor *found = find_number(number);
-  for (size_t i = COUNT(processors); !found && i-- > 0;) {
-    if (processors[i].number < number)
-      found = &processors[i];
+  for (size_t i = KDL_NVPTX_COUNT; !found && i-- > 0;) {
+    if (kdl_nvptx_processors[i].number < number)
+      found = &kdl_nvptx_processors[i];
   }
   return found ? VERSION(found->tile_ir) : 0;
 }

@@ -30,12 +30,6 @@ static void apply_limit(kdl_occupancy *occupancy, uint64_t limit, kdl_occupancy_
 /* ------------------------------------------------------------------------------------------ */
 /* NVIDIA                                                                                       */
 
-/* All of a multiprocessor's, less 1 KiB from 8.0 on; before 7.0, 48 KiB. */
-uint32_t kdl_nvptx_group_memory(const kdl_nvptx_processor *processor) {
-  uint32_t most = processor->number >= 80 ? processor->shared - 1u : processor->shared;
-  return (processor->number < 70 || !processor->shared ? 48 : most) << 10;
-}
-
 enum {
   nvidia_registers = 65536, /* of a multiprocessor, and of a group */
   nvidia_register_unit = 256,

@@ -9,6 +9,24 @@ static inline kdl_feature_set kdl_feature_common(kdl_feature_set a, kdl_feature_
   return (kdl_feature_set){{a.word[0] & b.word[0], a.word[1] & b.word[1]}};
 }
 
+static inline void kdl_feature_remove(kdl_feature_set *set, unsigned bit) {
+  set->word[bit / 64] &= ~((uint64_t)1 << (bit % 64));
+}
+
+/* The bits of a set that are tokens, not requirements of rules. */
+kdl_feature_set kdl_feature_tokens(kdl_feature_class which, kdl_feature_set set);
+
+static inline bool kdl_feature_any(kdl_feature_set set) {
+  return set.word[0] | set.word[1];
+}
+
+/* The tokens that a name stands for: itself, or those of an alias. False for a name that the class
+ * does not know. */
+bool kdl_feature_find(kdl_feature_class which, kdl_string name, kdl_feature_set *out_set);
+
+/* Whether any class knows the token. */
+bool kdl_feature_is_known(kdl_string name);
+
 /* The meaning of a token, if its name does not show it; else "". */
 const char *kdl_feature_meaning(kdl_feature_class which, unsigned bit);
 

@@ -40,31 +40,40 @@ static void portable_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
   kdl_rule_rank(rule, KDL_TIER_PORTABLE, 0);
 }
 
-static const struct {
-  const char *name;
-  kdl_feature_class features;
-  /* Read the arch of an image and of a device. */
-  kdl_family_image *image;
-  kdl_family_device *device;
-} families[KDL_FAMILY_COUNT] = {
-    [KDL_FAMILY_NONE] = {"unknown device", KDL_CLASS_GPU, unknown_image, unknown_device},
-    [KDL_FAMILY_NVPTX] = {"NVIDIA GPU", KDL_CLASS_GPU, kdl_nvptx_image, kdl_nvptx_device},
-    [KDL_FAMILY_AMDGCN] = {"AMD GPU", KDL_CLASS_GPU, kdl_amdgcn_image, kdl_amdgcn_device},
-    [KDL_FAMILY_SPIRV] = {"SPIR-V device", KDL_CLASS_GPU, kdl_spirv_image, kdl_spirv_device},
-    [KDL_FAMILY_INTEL] = {"Intel GPU", KDL_CLASS_GPU, kdl_intel_image, kdl_intel_device},
-    [KDL_FAMILY_X86_64] = {"x86-64 CPU", KDL_CLASS_X86, kdl_x86_image, kdl_x86_device},
-    [KDL_FAMILY_AARCH64] = {"AArch64 CPU", KDL_CLASS_AARCH64, kdl_aarch64_image,
-                            kdl_aarch64_device},
-    [KDL_FAMILY_RISCV] = {"RISC-V CPU", KDL_CLASS_RISCV, kdl_riscv_image, kdl_riscv_device},
-    [KDL_FAMILY_PORTABLE] = {"any device", KDL_CLASS_GPU, portable_image, unknown_device},
+const kdl_family_row kdl_families[KDL_FAMILY_COUNT] = {
+    [KDL_FAMILY_NONE] = {"unknown device", KDL_CLASS_GPU},
+    [KDL_FAMILY_NVPTX] = {"NVIDIA GPU", KDL_CLASS_GPU},
+    [KDL_FAMILY_AMDGCN] = {"AMD GPU", KDL_CLASS_GPU},
+    [KDL_FAMILY_SPIRV] = {"SPIR-V device", KDL_CLASS_GPU},
+    [KDL_FAMILY_INTEL] = {"Intel GPU", KDL_CLASS_GPU},
+    [KDL_FAMILY_X86_64] = {"x86-64 CPU", KDL_CLASS_X86},
+    [KDL_FAMILY_AARCH64] = {"AArch64 CPU", KDL_CLASS_AARCH64},
+    [KDL_FAMILY_RISCV] = {"RISC-V CPU", KDL_CLASS_RISCV},
+    [KDL_FAMILY_PORTABLE] = {"any device", KDL_CLASS_GPU},
 };
 
-const char *kdl_family_name(kdl_target_family family) {
-  return families[family].name;
-}
+/* Read the arch of an image and of a device. */
+static const struct {
+  kdl_family_image *image;
+  kdl_family_device *device;
+} readers[KDL_FAMILY_COUNT] = {
+    [KDL_FAMILY_NONE] = {unknown_image, unknown_device},
+    [KDL_FAMILY_NVPTX] = {kdl_nvptx_image, kdl_nvptx_device},
+    [KDL_FAMILY_AMDGCN] = {kdl_amdgcn_image, kdl_amdgcn_device},
+    [KDL_FAMILY_SPIRV] = {kdl_spirv_image, kdl_spirv_device},
+    [KDL_FAMILY_INTEL] = {kdl_intel_image, kdl_intel_device},
+    [KDL_FAMILY_X86_64] = {kdl_x86_image, kdl_x86_device},
+    [KDL_FAMILY_AARCH64] = {kdl_aarch64_image, kdl_aarch64_device},
+    [KDL_FAMILY_RISCV] = {kdl_riscv_image, kdl_riscv_device},
+    [KDL_FAMILY_PORTABLE] = {portable_image, unknown_device},
+};
 
-kdl_feature_class kdl_family_class(kdl_target_family family) {
-  return families[family].features;
+const char *kdl_arch_at(kdl_target_family family, size_t index) {
+  const kdl_amdgcn_processor *amd = family == KDL_FAMILY_AMDGCN ? kdl_amdgcn_at(index) : NULL;
+  return amd                            ? amd->name
+         : family == KDL_FAMILY_INTEL   ? kdl_intel_acronym_at(index)
+         : family == KDL_FAMILY_AARCH64 ? kdl_aarch64_base_at(index)
+                                        : NULL;
 }
 
 /* First match wins. SPIR-V for HIP is AMD's; "spir64_gen" is native Intel code under SYCL's name.
@@ -166,10 +175,9 @@ unsigned kdl_need_kind(kdl_image_kind kind) {
 static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule,
                                     uint32_t *min_hi) {
   kdl_metadata metadata;
-  kdl_metadata_read(desc->pairs, desc->pair_count,
-                    kdl_family_class((kdl_target_family)rule->family), &metadata);
+  kdl_metadata_read(desc->pairs, desc->pair_count, kdl_families[rule->family].features, &metadata);
   for (int key = 0; metadata.malformed >> key; ++key) {
-    if (metadata.malformed & 1u << key && kdl_key_get((kdl_key)key)->must_check)
+    if (metadata.malformed & 1u << key && kdl_keys[key].must_check)
       kdl_rule_fault(rule, KDL_REASON(MALFORMED_KEY));
   }
   if (metadata.requires_unknown)
@@ -216,14 +224,14 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
   uint32_t min_hi = UINT32_MAX;
   kdl_image_rule rule = {.kind = (uint8_t)desc->kind, .rank = 1};
   rule.family = (uint8_t)family_of(desc, &rule);
-  if (kdl_image_kind_holds(desc->kind, KDL_HOLDS_IMAGES))
+  if (kdl_image_kind_get(desc->kind)->holds == KDL_HOLDS_IMAGES)
     kdl_rule_fault(&rule, KDL_REASON(CONTAINER));
-  else if (kdl_image_kind_holds(desc->kind, KDL_HOLDS_SEQUENCE))
+  else if (kdl_image_kind_get(desc->kind)->holds == KDL_HOLDS_SEQUENCE)
     kdl_rule_fault(&rule, KDL_REASON(SEQUENCE));
   else if (desc->is_unknown_kind)
     kdl_rule_fault(&rule, KDL_REASON(UNKNOWN_KIND));
   else
-    families[rule.family].image(desc, &rule);
+    readers[rule.family].image(desc, &rule);
   if (desc->is_link_input)
     kdl_rule_fault(&rule, KDL_REASON(RELOCATABLE));
   kdl_feature_set required = {{0, 0}};
@@ -278,12 +286,12 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
                           .driver = desc->driver,
                           .ptx = desc->ptx,
                           .spirv = desc->spirv};
-  kdl_feature_class which = kdl_family_class(desc->family);
+  kdl_feature_class which = kdl_families[desc->family].features;
   kdl_feature_set has = {{0, 0}};
   kdl_feature_set more;
   kdl_parse_error parse;
   kdl_target_family family = desc->family < KDL_FAMILY_COUNT ? desc->family : KDL_FAMILY_NONE;
-  if (!families[family].device(desc, &rule, &has, &parse))
+  if (!readers[family].device(desc, &rule, &has, &parse))
     return device_fail(out_error, "arch", desc->arch, parse);
   if (!kdl_feature_parse(which, desc->features, &more, &parse))
     return device_fail(out_error, "features", desc->features, parse);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const kdl_reason_row reason_rows[] = {
+const kdl_reason_row kdl_reasons[KDL_REASON_COUNT] = {
 #define KDL_REASON_ROW(id, code, distance, cause, words, fix)                                      \
   {code, words, fix, distance, KDL_CAUSE_##cause},
 #include "lib/target/reasons.def"
@@ -12,18 +12,6 @@ static const kdl_reason_row reason_rows[] = {
 };
 
 _Static_assert(KDL_REASON_COUNT <= 64, "reasons are bits of a 64-bit word");
-
-const kdl_reason_row *kdl_reason_get(unsigned bit) {
-  return bit < KDL_REASON_COUNT ? &reason_rows[bit] : NULL;
-}
-
-const kdl_reason_row *kdl_reason_find(const char *code) {
-  for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
-    if (strcmp(code, reason_rows[bit].code) == 0)
-      return &reason_rows[bit];
-  }
-  return NULL;
-}
 
 /* `min_sm` of an image for a later architecture repeats what its architecture says. */
 #define REASONS_NVIDIA_ARCH                                                                        \
@@ -35,7 +23,7 @@ unsigned kdl_reasons_distance(uint64_t reasons) {
   if (reasons & REASONS_NVIDIA_ARCH)
     reasons &= ~KDL_REASON(MIN_SM);
   for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit)
-    distance += reasons >> bit & 1 ? reason_rows[bit].distance : 0;
+    distance += reasons >> bit & 1 ? kdl_reasons[bit].distance : 0;
   return distance;
 }
 
@@ -147,8 +135,7 @@ static bool is_lowered(const kdl_image_rule *image, const kdl_device_rule *devic
 }
 
 kdl_feature_class kdl_missing_class(const kdl_image_rule *image, const kdl_device_rule *device) {
-  return is_lowered(image, device) ? KDL_CLASS_GPU
-                                   : kdl_family_class((kdl_target_family)device->family);
+  return is_lowered(image, device) ? KDL_CLASS_GPU : kdl_families[device->family].features;
 }
 
 kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device_rule *device) {
@@ -160,7 +147,7 @@ kdl_feature_set kdl_missing_tokens(const kdl_image_rule *image, const kdl_device
   if (takes_spirv(device->family))
     missing.word[0] |=
         (missing.word[1] & kdl_capabilities(UINT64_MAX).word[1]) >> (KDL_NEED_CAPABILITY - 64);
-  return kdl_feature_tokens(kdl_family_class((kdl_target_family)device->family), missing);
+  return kdl_feature_tokens(kdl_families[device->family].features, missing);
 }
 
 static uint64_t token_reasons(const kdl_device_rule *device, kdl_feature_set tokens) {

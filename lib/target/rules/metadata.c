@@ -3,7 +3,7 @@
 
 #include "lib/target/families/gpu.h"
 
-static const kdl_key_row key_rows[KDL_KEY_COUNT] = {
+const kdl_key_row kdl_keys[KDL_KEY_COUNT] = {
     [KDL_KEY_MIN_SM] = {KDL_TEXT_ROW("min_sm"), "a compute capability without the dot: 90 is 9.0",
                         true},
     [KDL_KEY_MIN_GFX] = {KDL_TEXT_ROW("min_gfx"), "a processor and its family: gfx90a:cdna2", true},
@@ -14,13 +14,9 @@ static const kdl_key_row key_rows[KDL_KEY_COUNT] = {
     [KDL_KEY_VARIANT_TAG] = {KDL_TEXT_ROW("variant_tag"), "any text", false},
 };
 
-const kdl_key_row *kdl_key_get(kdl_key key) {
-  return &key_rows[key];
-}
-
 kdl_key kdl_key_find(kdl_string name) {
   for (int key = 0; key < KDL_KEY_COUNT; ++key) {
-    if (kdl_text_equal(name, key_rows[key].name))
+    if (kdl_text_equal(name, kdl_keys[key].name))
       return (kdl_key)key;
   }
   return KDL_KEY_COUNT;
@@ -28,7 +24,7 @@ kdl_key kdl_key_find(kdl_string name) {
 
 static bool parse_min_sm(kdl_string value, uint8_t *out_major, uint8_t *out_minor,
                          kdl_parse_error *out_error) {
-  const char *grammar = key_rows[KDL_KEY_MIN_SM].grammar;
+  const char *grammar = kdl_keys[KDL_KEY_MIN_SM].grammar;
   size_t at = 0;
   uint32_t number;
   if (!kdl_text_parse_number(value, &at, &number) || at != value.length)
@@ -47,18 +43,18 @@ static bool check_token_list(kdl_string value, kdl_parse_error *out_error) {
   for (size_t at = 0; at < value.length; ++at) {
     bool separator = value.data[at] == '+' || value.data[at] == ',';
     if (separator ? !in_token : !is_token_character(value.data[at]))
-      return kdl_parse_fail(out_error, at, key_rows[KDL_KEY_REQUIRES_FEATURES].grammar);
+      return kdl_parse_fail(out_error, at, kdl_keys[KDL_KEY_REQUIRES_FEATURES].grammar);
     in_token = !separator;
   }
   return in_token ||
-         kdl_parse_fail(out_error, value.length, key_rows[KDL_KEY_REQUIRES_FEATURES].grammar);
+         kdl_parse_fail(out_error, value.length, kdl_keys[KDL_KEY_REQUIRES_FEATURES].grammar);
 }
 
 static bool parse_priority(kdl_string value, uint32_t *out_priority, kdl_parse_error *out_error) {
   size_t at = 0;
   uint32_t number;
   if (!kdl_text_parse_number(value, &at, &number) || at != value.length)
-    return kdl_parse_fail(out_error, at, key_rows[KDL_KEY_VARIANT_PRIORITY].grammar);
+    return kdl_parse_fail(out_error, at, kdl_keys[KDL_KEY_VARIANT_PRIORITY].grammar);
   *out_priority = number;
   return true;
 }

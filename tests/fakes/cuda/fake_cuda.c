@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* libcuda.so.1: the driver, its devices and its errors. */
 #include "fake_cuda_state.h"
+#include "lib/hooks.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
  * metadata or of its signature has changed. */
 #include "trust_support.h"
 
+#include "lib/hooks.h"
 #include "lib/trust/settings.h"
 #include "lib/trust/trust.h"
 

@@ -87,7 +87,7 @@ static void any_missing_entry_point(void **state) {
     for (size_t k = 0; k < found->report_count; ++k) {
       const kdl_driver_report *report = &found->reports[k];
       bool hit = report->backend == symbols[i].backend && symbols[i].need == KDL_DRIVER_LIST;
-      assert_string_equal(kdl_driver_state_name(report->state), hit ? "incomplete" : "usable");
+      assert_string_equal(kdl_driver_state_names[report->state], hit ? "incomplete" : "usable");
       assert_int_equal(strstr(report->words, hidden_symbol) != NULL, hit);
     }
     assert_int_equal(gpu_count(found), symbols[i].need == KDL_DRIVER_LIST ? 3 : 4);
@@ -130,7 +130,7 @@ static void broken_drivers(void **state) {
                                          KDL_BACKEND_OPENCL};
   for (size_t i = 0; i < 4; ++i) {
     const kdl_driver_report *report = report_of(found, backends[i]);
-    assert_string_equal(kdl_driver_state_name(report->state), "broken");
+    assert_string_equal(kdl_driver_state_names[report->state], "broken");
     assert_memory_equal(report->words, "cannot be loaded: ", 18);
   }
   kdl_discovery_free(found);

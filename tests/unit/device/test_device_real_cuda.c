@@ -51,7 +51,7 @@ int main(void) {
   if (kdl_discover(&opts, &found) != KDL_OK)
     return 1;
   if (found->reports[0].state != KDL_DRIVER_USABLE) {
-    printf("skipped: CUDA %s: %s\n", kdl_driver_state_name(found->reports[0].state),
+    printf("skipped: CUDA %s: %s\n", kdl_driver_state_names[found->reports[0].state],
            found->reports[0].words);
     kdl_discovery_free(found);
     return 77;

@@ -42,7 +42,7 @@ int main(void) {
     return 1;
   if (found->reports[0].state != KDL_DRIVER_USABLE) {
     printf("skipped: OpenCL %s: %s (Debian: ocl-icd-libopencl1 and pocl-opencl-icd)\n",
-           kdl_driver_state_name(found->reports[0].state), found->reports[0].words);
+           kdl_driver_state_names[found->reports[0].state], found->reports[0].words);
     kdl_discovery_free(found);
     return 77;
   }

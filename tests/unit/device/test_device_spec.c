@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Device specs as text: parsing, printing, and error messages. */
 #include "device_support.h"
+#include "lib/hooks.h"
 #include "same_spec.h"
 
 #define GRAMMAR " (grammar: BACKEND:ARCH [KEY=VALUE]...)"

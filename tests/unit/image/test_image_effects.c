@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which kernels do nothing, by their code. */
 #include "image_support.h"
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 

@@ -2,6 +2,7 @@
 /* Block and tile, as read from images. */
 #include "support.h"
 
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 #include "support/base/text.h"
 

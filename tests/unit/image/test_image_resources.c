@@ -2,6 +2,7 @@
 /* What kernels use: of each format, and of damaged images. */
 #include "elf_builder.h"
 #include "image_support.h"
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 
 #define NONE KDL_NO_RESOURCE

@@ -2,6 +2,7 @@
 /* Which images need to be linked with others first. */
 #include "support.h"
 
+#include "lib/image/readers.h"
 #include "lib/inspect/images.h"
 
 static bool unresolved(kdl_image_kind kind, const void *data, size_t size) {

@@ -2,7 +2,7 @@
 /* The seqfile reader: every field, files cut at every byte, thousands of mutations, excessive
  * counts and depths. */
 #include "launch_support.h"
-#include "lib/inspect/sequences.h"
+#include "lib/sequence/sequence.h"
 #include "support/base/bytes.h"
 
 /* ------------------------------------------------------------------------------------------ */

@@ -36,7 +36,7 @@ static inline bool is_one_of(const char *text, const char *library) {
 
 static inline void no_device_is_found(void **state) {
   (void)state;
-  assert_string_equal(kdl_driver_state_name(found->reports[0].state), "no_device");
+  assert_string_equal(kdl_driver_state_names[found->reports[0].state], "no_device");
   assert_int_equal(found->device_count, 0);
   if (!is_one_of(found->reports[0].words, ""))
     fail_msg("discovery says: %s", found->reports[0].words);
@@ -62,7 +62,7 @@ static inline int run_absent(void) {
     return 1;
   clock_gettime(CLOCK_MONOTONIC, &end);
   const kdl_driver_report *report = &found->reports[0];
-  printf("%s: %s: %s (after %.1f ms)\n", report->library, kdl_driver_state_name(report->state),
+  printf("%s: %s: %s (after %.1f ms)\n", report->library, kdl_driver_state_names[report->state],
          report->words,
          (double)(end.tv_sec - start.tv_sec) * 1e3 + (double)(end.tv_nsec - start.tv_nsec) / 1e6);
   int result = 77;

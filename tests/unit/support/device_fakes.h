@@ -71,7 +71,7 @@ static inline const kdl_driver_report *report_of(const kdl_discovery *found, kdl
 static inline void assert_report(const kdl_discovery *found, kdl_backend backend,
                                  kdl_driver_state state, const char *words) {
   const kdl_driver_report *report = report_of(found, backend);
-  assert_string_equal(kdl_driver_state_name(report->state), kdl_driver_state_name(state));
+  assert_string_equal(kdl_driver_state_names[report->state], kdl_driver_state_names[state]);
   assert_string_equal(report->words, words);
 }
 

@@ -167,7 +167,7 @@ static inline const char *case_codes(uint64_t reasons, char *buffer, size_t size
   buffer[0] = '\0';
   for (unsigned bit = 0; bit < 64; ++bit) {
     if (reasons >> bit & 1)
-      kdl_out_format(&out, "%s%s", out.used ? "+" : "", kdl_reason_get(bit)->code);
+      kdl_out_format(&out, "%s%s", out.used ? "+" : "", kdl_reasons[bit].code);
   }
   return out.used ? buffer : "runs";
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD: every processor, target IDs, minima, and the order among images. */
 #include "lib/target/families/gpu.h"
+#include "lib/target/features/feature.h"
 #include "lib/target/requirements.h"
 
 #include "target_case.h"

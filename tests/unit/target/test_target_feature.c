@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The token tables: names, how features are detected, and what they imply. */
+#include "lib/target/features/feature.h"
 #include "target_case.h"
 
 /* Intel SDM and AMD APM, CPUID: leaf, subleaf, register, bit; XCR0 by Intel SDM volume 1, 13.3. */

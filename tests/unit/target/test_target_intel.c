@@ -3,6 +3,7 @@
 #include "lib/inspect/selection.h"
 #include "lib/target/families/gpu.h"
 
+#include "lib/target/features/feature.h"
 #include "target_case.h"
 
 /* compute-runtime: the numbers its drivers report for the products ocloc names. */
@@ -69,10 +70,10 @@ static void spellings(void **state) {
   }
   char buffer[32] = "";
   kdl_out out = {buffer, sizeof buffer, 0};
-  kdl_out_intel(&out, (kdl_intel_ip){12, 60, 7});
+  kdl_out_intel(&out, KDL_TEXT("12.60.7"));
   assert_string_equal(buffer, "12.60.7 (pvc)");
   out.used = 0;
-  kdl_out_intel(&out, (kdl_intel_ip){12, 60, 9});
+  kdl_out_intel(&out, KDL_TEXT("12.60.9"));
   assert_string_equal(buffer, "12.60.9");
 }
 

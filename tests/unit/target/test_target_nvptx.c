@@ -2,6 +2,7 @@
 /* NVIDIA: names, Tegra parts, PTX versions, tokens, and the order among images. */
 #include "lib/target/families/gpu.h"
 
+#include "lib/target/features/feature.h"
 #include "target_case.h"
 
 #define V(major, minor) KDL_VERSION_OF(major, minor)
@@ -72,9 +73,9 @@ static void bad_names(void **state) {
 /* docs.architectures compares what follows from each row. */
 static void rows_are_found(void **state) {
   (void)state;
-  const kdl_nvptx_processor *row;
   uint16_t before = 0;
-  for (size_t i = 0; (row = kdl_nvptx_at(i)); before = row->number, ++i) {
+  for (size_t i = 0; i < KDL_NVPTX_COUNT; before = kdl_nvptx_processors[i++].number) {
+    const kdl_nvptx_processor *row = &kdl_nvptx_processors[i];
     uint8_t major;
     uint8_t minor;
     assert_true(row->number > before && row->ptx);

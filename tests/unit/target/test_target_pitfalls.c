@@ -13,7 +13,7 @@ static const char *words(const char *image_line, const char *device_line, unsign
   case_image(&image, image_line);
   case_device(&device, device_line);
   if (!(kdl_match(&image.rule, &device.rule).reasons >> reason & 1))
-    fail_msg("%s on %s: not %s", image_line, device_line, kdl_reason_get(reason)->code);
+    fail_msg("%s on %s: not %s", image_line, device_line, kdl_reasons[reason].code);
   return case_words(&image, &device, reason, buffer, sizeof buffer);
 }
 

@@ -2,6 +2,7 @@
 /* x86-64: levels, CPU names, named features, and the order among images. */
 #include "lib/target/families/cpu.h"
 
+#include "lib/target/features/feature.h"
 #include "target_case.h"
 
 /* x86-64 psABI, table "Micro-Architecture Levels"; and XSAVE, which OSXSAVE implies. */

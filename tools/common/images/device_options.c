@@ -23,7 +23,7 @@ static kdl_status parse_policy(const char *text, kdl_policy *out_policy) {
     return KDL_OK;
   kdl_nearest nearest = kdl_nearest_to(word);
   for (int policy = 0; policy < KDL_POLICY_COUNT; ++policy)
-    kdl_nearest_add(&nearest, kdl_policy_name((kdl_policy)policy));
+    kdl_nearest_add(&nearest, kdl_policy_names[policy]);
   return kdl_fail(KDL_BAD_CALL,
                   "--policy: bad value '%s': use best, first, capability or adaptive%s%s%s", text,
                   nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
@@ -116,9 +116,8 @@ bool cli_devices_may_skip(const cli_devices *devices, size_t index, size_t serve
 }
 
 bool cli_may_hold_kernels(kdl_catalog *catalog, size_t image) {
-  size_t count;
-  return kdl_catalog_kernels(catalog, image, &count) ||
-         kdl_catalog_find(catalog, image, KDL_TEXT(""), NULL) == KDL_KERNEL_UNREADABLE;
+  const kdl_kernel_names names = kdl_catalog_kernels(catalog, image);
+  return names.count || names.is_unreadable;
 }
 
 bool cli_image_has_condition(const kdl_library *lib, size_t image) {
@@ -135,13 +134,12 @@ bool cli_image_has_condition(const kdl_library *lib, size_t image) {
 
 const char *cli_any_kernel(kdl_library *lib) {
   kdl_catalog *catalog;
-  const kdl_string *names = NULL;
-  size_t count;
+  kdl_kernel_names names = {.count = 0};
   if (kdl_library_catalog(lib, &catalog) != KDL_OK)
     return NULL;
-  for (size_t i = 0; i < kdl_image_count(lib) && !names; ++i)
-    names = kdl_catalog_kernels(catalog, i, &count);
-  return names ? names[0].data : NULL;
+  for (size_t i = 0; i < kdl_image_count(lib) && !names.count; ++i)
+    names = kdl_catalog_kernels(catalog, i);
+  return names.count ? names.items[0].data : NULL;
 }
 
 kdl_status cli_fail_unserved(kdl_library *lib, const cli_device *device, const char *kernel,
@@ -186,10 +184,12 @@ void cli_devices_native(cli_devices *out_devices) {
 }
 
 kdl_status cli_devices_named(cli_devices *out_devices) {
-  const char *name;
+  kdl_known_device known;
   *out_devices = (cli_devices){.count = 0};
-  for (size_t i = 0; (name = kdl_typical_device_at(i)); ++i)
-    KDL_TRY(devices_append_found(out_devices, name));
+  for (size_t i = 0; kdl_known_device_at(i, &known); ++i) {
+    if (known.is_typical)
+      KDL_TRY(devices_append_found(out_devices, known.name));
+  }
   return KDL_OK;
 }
 

@@ -205,10 +205,9 @@ static kdl_status report_images(keep_state *k, const cli_devices *devices, cli_k
  * while kernels are read, the program ends: wrong images would be kept. */
 static void collect_kernels(keep_state *k) {
   for (size_t i = 0; i < kdl_image_count(k->input->lib); ++i) {
-    size_t count;
-    const kdl_string *names = kdl_catalog_kernels(k->catalog, i, &count);
-    for (size_t n = 0; n < count; ++n)
-      cli_kernel_index_add(&k->kernel_index, names[n], i);
+    const kdl_kernel_names names = kdl_catalog_kernels(k->catalog, i);
+    for (size_t n = 0; n < names.count; ++n)
+      cli_kernel_index_add(&k->kernel_index, names.items[n], i);
     /* A sequence is valid for every device. */
     k->kept[i] |= cli_image_at(k->input->lib, i).kind == KDL_IMAGE_SEQUENCE;
     k->has_condition[i] = cli_image_has_condition(k->input->lib, i);

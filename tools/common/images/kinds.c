@@ -124,7 +124,7 @@ const kdl_stored_image *cli_stored_images(kdl_library *lib) {
 }
 
 bool cli_image_kind_is_container(kdl_image_kind kind) {
-  return kdl_image_kind_holds(kind, KDL_HOLDS_IMAGES);
+  return kdl_image_kind_get(kind)->holds == KDL_HOLDS_IMAGES;
 }
 
 kdl_image_kind cli_image_kind_seen(kdl_image_kind known, const void *data, size_t size) {

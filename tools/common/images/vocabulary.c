@@ -42,10 +42,15 @@ void cli_value_problem(kdl_string value, kdl_parse_error error, char *out_text, 
 /* ------------------------------------------------------------------------------------------ */
 /* Tokens                                                                                       */
 
+/* KDL_CLASS_COUNT: of any class. */
 static bool is_token(kdl_string token, kdl_feature_class which) {
   kdl_feature_set named;
-  return which == KDL_CLASS_COUNT ? kdl_feature_is_known(token)
-                                  : kdl_feature_find(which, token, &named);
+  for (unsigned i = 0; i < KDL_CLASS_COUNT && token.length; ++i) {
+    if ((which == KDL_CLASS_COUNT || which == i) &&
+        kdl_feature_parse((kdl_feature_class)i, token, &named, NULL))
+      return true;
+  }
+  return false;
 }
 
 static void suggest_tokens(kdl_feature_class which, kdl_nearest *nearest) {
@@ -63,7 +68,7 @@ static void report_unknown_token(kdl_string token, kdl_feature_class which, kdl_
                                         [KDL_CLASS_RISCV] = "RISC-V"};
   kdl_out_format(out, "requires_features names ");
   kdl_out_quoted(out, token);
-  if (which != KDL_CLASS_COUNT && kdl_feature_is_known(token)) {
+  if (which != KDL_CLASS_COUNT && is_token(token, KDL_CLASS_COUNT)) {
     kdl_out_format(out, ", which means nothing on %s", classes[which]);
     return;
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl devices: the devices of this machine, and why drivers show no more. */
 #include "lib/inspect/devices.h"
+#include "lib/inspect/selection.h"
 #include "lib/inspect/targets.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
@@ -12,6 +13,7 @@
 #include "tools/kdl/commands/devices_runs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* On a narrow terminal the last two columns are printed below the device. Names are cut last. */
@@ -49,23 +51,22 @@ static size_t arch_base(const kdl_device_spec *spec, bool narrow) {
 static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow) {
   char arch[64];
   kdl_out out = {arch, sizeof arch, 0};
-  kdl_intel_ip ip;
-  if (spec->backend == KDL_BACKEND_LEVEL_ZERO &&
-      kdl_intel_parse(kdl_text_of(spec->arch), &ip, NULL))
-    kdl_out_intel(&out, ip);
-  else
+  if (spec->backend != KDL_BACKEND_LEVEL_ZERO || !kdl_out_intel(&out, kdl_text_of(spec->arch)))
     kdl_out_format(&out, "%.*s", (int)arch_base(spec, narrow), spec->arch);
   cli_table_add(table, (kdl_string){arch, out.used});
 }
 
 /* For a CPU, the features beyond its level; for a GPU, all that are known. */
 static void list_features(const kdl_device_spec *spec, kdl_out *out) {
-  kdl_feature_set has;
+  kdl_select_device *described;
+  kdl_device_traits traits;
   if (spec->backend == KDL_BACKEND_HOST) {
     const char *plus = strchr(spec->arch, '+');
     kdl_out_format(out, "%s", plus ? plus + 1 : "");
-  } else if (kdl_device_spec_features(spec, &has)) {
-    kdl_out_features(out, kdl_family_class(kdl_device_spec_family(spec)), has);
+  } else if (kdl_select_device_create(spec, &described, &traits) == KDL_OK) {
+    kdl_out_features(out, kdl_families[traits.family].features,
+                     (kdl_feature_set){{~traits.lacks[0], ~traits.lacks[1]}});
+    free(described);
   }
 }
 
@@ -160,7 +161,7 @@ static void print_driver(const kdl_driver_report *report) {
   char line[1024];
   kdl_out out = {line, sizeof line, 0};
   kdl_out_format(&out, "%s: ", kdl_backend_name(report->backend));
-  for (const char *c = kdl_driver_state_name(report->state); *c; ++c)
+  for (const char *c = kdl_driver_state_names[report->state]; *c; ++c)
     kdl_out_format(&out, "%c", *c == '_' ? ' ' : *c);
   if (report->state != KDL_DRIVER_MISSING && report->library[0])
     kdl_out_format(&out, ": %s", report->library);

@@ -57,22 +57,27 @@ static void add_nvidia_names(known_list *list, unsigned number, const char *suff
 }
 
 static void add_nvidia(known_list *list) {
-  const kdl_nvptx_processor *processor;
-  for (size_t i = 0; (processor = kdl_nvptx_at(i)); ++i) {
+  for (size_t i = 0; i < KDL_NVPTX_COUNT; ++i) {
+    const kdl_nvptx_processor *processor = &kdl_nvptx_processors[i];
     add_nvidia_names(list, processor->number, "a", processor->ptx_a);
     add_nvidia_names(list, processor->number, "f", processor->ptx_f);
     add_nvidia_names(list, processor->number, "", processor->ptx);
   }
 }
 
+static void add_listed(known_list *list, kdl_image_kind kind, const char *triple,
+                       kdl_target_family family, const char *prefix) {
+  const char *name;
+  for (size_t i = 0; (name = kdl_arch_at(family, i)); ++i) {
+    if (strncmp(name, prefix, strlen(prefix)) == 0)
+      known_list_add(list, kind, triple, name, 0);
+  }
+}
+
 static void add_other_gpus(known_list *list) {
-  const kdl_amdgcn_processor *processor;
-  for (size_t i = 0; (processor = kdl_amdgcn_at(i)); ++i)
-    known_list_add(list, KDL_IMAGE_HSACO, "amdgcn-amd-amdhsa", processor->name, 0);
+  add_listed(list, KDL_IMAGE_HSACO, "amdgcn-amd-amdhsa", KDL_FAMILY_AMDGCN, "");
   known_list_add(list, KDL_IMAGE_SPIRV, "spirv64-amd-amdhsa", "amdgcnspirv", 0);
-  const char *acronym;
-  for (size_t i = 0; (acronym = kdl_intel_acronym_at(i)); ++i)
-    known_list_add(list, KDL_IMAGE_ZEBIN, "spir64-unknown-unknown", acronym, 0);
+  add_listed(list, KDL_IMAGE_ZEBIN, "spir64-unknown-unknown", KDL_FAMILY_INTEL, "");
   for (uint32_t minor = 0; minor <= 6; ++minor)
     known_list_add(list, KDL_IMAGE_SPIRV, "spirv64-unknown-unknown", "spirv64",
                    KDL_VERSION_OF(1, minor));
@@ -84,11 +89,7 @@ static void add_cpus(known_list *list) {
   static const char *const riscv[] = {"rv64gc", "rv64gcv", "rva20u64", "rva22u64", "rva23u64"};
   for (size_t i = 0; i < sizeof x86 / sizeof *x86; ++i)
     known_list_add(list, KDL_IMAGE_OBJECT, "x86_64-unknown-linux-gnu", x86[i], 0);
-  const char *base;
-  for (size_t i = 0; (base = kdl_aarch64_base_at(i)); ++i) {
-    if (strncmp(base, "armv", 4) == 0)
-      known_list_add(list, KDL_IMAGE_OBJECT, "aarch64-unknown-linux-gnu", base, 0);
-  }
+  add_listed(list, KDL_IMAGE_OBJECT, "aarch64-unknown-linux-gnu", KDL_FAMILY_AARCH64, "armv");
   for (size_t i = 0; i < sizeof riscv / sizeof *riscv; ++i)
     known_list_add(list, KDL_IMAGE_OBJECT, "riscv64-unknown-linux-gnu", riscv[i], 0);
 }

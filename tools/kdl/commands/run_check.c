@@ -35,10 +35,9 @@ static bool read_kernel_key(const kdl_image_info *info, const char *kernel, expe
 }
 
 static bool read_host_object(const kdl_selection *choice, const char *kernel, expectation *out) {
-  kdl_host_object object;
   return choice->kind == KDL_IMAGE_OBJECT &&
-         kdl_host_object_open(choice->data, choice->data_size, &object) == KDL_OK &&
-         kdl_host_object_read_params(&object, kernel, out->sizes, &out->count);
+         kdl_host_image_read_params(choice->data, choice->data_size, kernel, out->sizes,
+                                    &out->count);
 }
 
 /* ------------------------------------------------------------------------------------------ */

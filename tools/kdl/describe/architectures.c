@@ -24,21 +24,17 @@ static kdl_device_spec device_of(const kdl_nvptx_processor *processor) {
   return spec;
 }
 
-/* " 7.8", or nothing for 0. */
-static void print_version(const char *before, uint32_t version) {
+/* " 7.8" for 78, or nothing for 0. */
+static void print_version(const char *before, unsigned version) {
   if (version)
-    printf("%s %u.%u", before, version >> 16, version & 0xffff);
+    printf("%s %u.%u", before, version / 10, version % 10);
 }
 
-static void print_ptx(const kdl_nvptx_processor *processor) {
-  static const char *const suffixes[] = {"", "a", "f"}, *const before[] = {"", ", `a`", ", `f`"};
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; ++i) {
-    kdl_nvptx_arch arch;
-    char name[16];
-    snprintf(name, sizeof name, "sm_%u%s", processor->number, suffixes[i]);
-    if (kdl_nvptx_parse(kdl_text_of(name), &arch, NULL))
-      print_version(before[i], kdl_nvptx_first_ptx(&arch));
-  }
+static void print_desktop(const kdl_nvptx_processor *processor) {
+#define KDL_NVPTX_TAKES_DESKTOP(sm, since)                                                         \
+  if (processor->number == (sm))                                                                   \
+    print_version(", as desktop from CUDA", since);
+#include "lib/inspect/nvptx.def"
 }
 
 /* The architectures whose devices run a cubin for this one. */
@@ -47,9 +43,8 @@ static void print_runs_on(const kdl_nvptx_processor *processor) {
   const kdl_image_claim claim = {.kind = KDL_IMAGE_CUBIN,
                                  .triple = KDL_TEXT("nvptx64-nvidia-cuda"),
                                  .arch = kdl_text_of(own.arch)};
-  const kdl_nvptx_processor *other;
-  for (size_t i = 0; (other = kdl_nvptx_at(i)); ++i) {
-    kdl_device_spec spec = device_of(other);
+  for (size_t i = 0; i < KDL_NVPTX_COUNT; ++i) {
+    kdl_device_spec spec = device_of(&kdl_nvptx_processors[i]);
     kdl_claim_match match;
     if (kdl_claim_fit(&claim, &spec, &match) == KDL_OK && match.fit)
       printf(" %s", spec.arch);
@@ -84,18 +79,19 @@ static const char *part_name(const kdl_nvptx_processor *processor) {
 void describe_nvidia(void) {
   puts("| architecture | PTX from | Tile IR from CUDA | part | a cubin runs on | KiB of a group | "
        "groups at a time | completions offer |\n|---|---|---|---|---|---|---|---|");
-  const kdl_nvptx_processor *processor;
-  for (size_t i = 0; (processor = kdl_nvptx_at(i)); ++i) {
-    uint32_t capability = processor->number / 10u << 8 | processor->number % 10;
+  for (size_t i = 0; i < KDL_NVPTX_COUNT; ++i) {
+    const kdl_nvptx_processor *processor = &kdl_nvptx_processors[i];
     printf("| sm_%u |", processor->number);
-    print_ptx(processor);
+    print_version("", processor->ptx);
+    print_version(", `a`", processor->ptx_a);
+    print_version(", `f`", processor->ptx_f);
     printf(" |");
-    print_version("", kdl_nvptx_tile_ir_driver(capability));
+    print_version("", processor->tile_ir);
     printf(" | %s", part_name(processor));
-    print_version(", as desktop from CUDA", kdl_nvptx_desktop_driver(capability));
+    print_desktop(processor);
     printf(" |");
     print_runs_on(processor);
-    printf(" | %u |", kdl_nvptx_group_memory(processor) >> 10);
+    printf(" | %u |", processor->group);
     print_groups(processor);
     printf(" | %s|\n", offered[i]);
   }

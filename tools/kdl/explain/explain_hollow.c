@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Whether the code that a device would run for a kernel does anything. */
-#include "lib/inspect/images.h"
-#include "lib/inspect/libraries.h"
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"
 #include "tools/kdl/explain/explain.h"
+
+#include <kdl/resources.h>
 
 #include <string.h>
 
@@ -13,25 +13,18 @@ typedef struct {
   kdl_kernel_effect effect;
 } effect_search;
 
-static int find_effect(void *user, kdl_string kernel, kdl_kernel_effect effect) {
+static int find_effect(void *user, const kdl_string *kernel, const kdl_kernel_resources *uses) {
   effect_search *search = user;
-  if (!kdl_text_is(kernel, search->kernel))
+  if (!kdl_text_is(*kernel, search->kernel))
     return 0;
-  search->effect = effect;
+  search->effect = uses->effect;
   return 1;
 }
 
 /* Unknown for an image that cannot be read: loading it reports that. */
 static kdl_kernel_effect effect_in_image(const cli_query *query, size_t image) {
-  kdl_library *lib = query->input->lib;
-  kdl_image_kind kind = cli_image_at(lib, image).kind;
   effect_search search = {query->kernel, KDL_EFFECT_UNKNOWN};
-  const void *data;
-  size_t size;
-  if (!kdl_image_has_effects(kind) || kdl_library_acquire_bytes(lib, image, &data, &size) != KDL_OK)
-    return KDL_EFFECT_UNKNOWN;
-  (void)kdl_image_read_effects(kind, data, size, find_effect, &search);
-  kdl_library_release_bytes(lib, image);
+  (void)kdl_image_resources(query->input->lib, image, find_effect, &search);
   return search.effect;
 }
 

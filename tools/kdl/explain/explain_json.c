@@ -76,7 +76,7 @@ void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking 
   cli_json_begin_object(json);
   cli_json_put_text(json, "kernel", query->kernel);
   cli_json_put_text(json, "device", ranking->device);
-  cli_json_put_text(json, "policy", kdl_policy_name(query->opts.policy));
+  cli_json_put_text(json, "policy", kdl_policy_names[query->opts.policy]);
   put_answer(json, query, ranking);
   cli_explain_link_json(json, query, ranking);
 #if KDL_WITH_ADAPTIVE
@@ -93,7 +93,7 @@ kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *de
   cli_json json = {.file = stdout};
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "kernel", query->kernel);
-  cli_json_put_text(&json, "policy", kdl_policy_name(query->opts.policy));
+  cli_json_put_text(&json, "policy", kdl_policy_names[query->opts.policy]);
   cli_json_put_array(&json, "devices");
   for (size_t i = 0; i < devices->count; ++i) {
     cli_ranking ranking;

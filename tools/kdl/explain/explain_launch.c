@@ -21,7 +21,8 @@ static bool read_key(const cli_query *query, size_t image, kdl_kernel_key *out_k
   kdl_catalog *catalog;
   if (!query->kernel || kdl_library_catalog(query->input->lib, &catalog) != KDL_OK)
     return false;
-  kdl_string text = kdl_catalog_kernel_key(catalog, image, kdl_text_of(query->kernel));
+  kdl_string text;
+  kdl_catalog_find(catalog, image, kdl_text_of(query->kernel), &text);
   return text.data && kdl_kernel_parse(text, out_key, NULL);
 }
 

@@ -203,7 +203,7 @@ static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   else if (ranking->chosen && strcmp(first->fit, "translated") == 0)
     print_native_target(ranking, "llvm-spirv and kdl-ld translate the SPIR-V one");
   if (ranking->is_hollow) {
-    const kdl_reason_row *hollow = kdl_reason_get(KDL_REASON_HOLLOW);
+    const kdl_reason_row *hollow = &kdl_reasons[KDL_REASON_HOLLOW];
     print_labelled("hollow", hollow->words, "");
     print_labelled("fix", hollow->fix, "");
   }
@@ -257,7 +257,7 @@ kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking, const 
   print_labelled("kernel", query->kernel ? query->kernel : "any", "");
   if (query->launch)
     print_labelled("args", query->launch->text, "");
-  print_labelled("policy", kdl_policy_name(query->opts.policy), "");
+  print_labelled("policy", kdl_policy_names[query->opts.policy], "");
   if (query->opts.variant_tag)
     print_labelled("tag", query->opts.variant_tag, "");
   putchar('\n');

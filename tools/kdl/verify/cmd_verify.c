@@ -96,14 +96,9 @@ static void check_target(cli_verification *verify, const cli_verified_image *ima
 /* Checks what the host backend would refuse. Objects that were not made for libkdl may need what
  * its images cannot have. */
 static void verify_host_object(cli_verification *verify, const cli_verified_image *image) {
-  kdl_host_object object;
   if (sniff(image) != KDL_IMAGE_OBJECT)
     return;
-  kdl_status status = kdl_host_object_open(image->data, image->size, &object);
-  if (status == KDL_OK)
-    status = kdl_host_object_check_kernels(&object);
-  if (cli_verify_read(status) == KDL_BAD_FILE ||
-      (status != KDL_OK && kdl_host_object_is_image(image->data, image->size)))
+  if (cli_verify_read(kdl_host_image_check_kernels(image->data, image->size)) != KDL_OK)
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it cannot be loaded: %s",
                       kdl_error_message());
 }

@@ -109,9 +109,10 @@ static bool limits_are_covered(const examination *e, size_t a, size_t b, kdl_str
   const unsigned limits = 1u << KDL_KERNEL_BLOCK | 1u << KDL_KERNEL_SHARED | 1u << KDL_KERNEL_COOP |
                           1u << KDL_KERNEL_CLUSTER | 1u << KDL_KERNEL_SUBGROUP |
                           1u << KDL_KERNEL_MIN_MEMORY | 1u << KDL_KERNEL_WHEN;
-  kdl_string left = kdl_catalog_kernel_key(e->catalog, a, kernel);
-  kdl_string right = kdl_catalog_kernel_key(e->catalog, b, kernel);
+  kdl_string left, right;
   kdl_kernel_key key;
+  kdl_catalog_find(e->catalog, a, kernel, &left);
+  kdl_catalog_find(e->catalog, b, kernel, &right);
   if (!left.data || (right.data && kdl_text_equal(left, right)))
     return true;
   return kdl_kernel_parse(left, &key, NULL) && !(key.present & limits);
@@ -178,8 +179,9 @@ static void check_shadowed(examination *e, size_t index) {
 /* Conditions                                                                                   */
 
 static bool has_condition(const examination *e, size_t index, kdl_string kernel) {
-  kdl_string text = kdl_catalog_kernel_key(e->catalog, index, kernel);
+  kdl_string text;
   kdl_kernel_key key;
+  kdl_catalog_find(e->catalog, index, kernel, &text);
   return text.data && kdl_kernel_parse(text, &key, NULL) && kdl_kernel_has(&key, KDL_KERNEL_WHEN);
 }
 

@@ -42,7 +42,7 @@ static bool subarch_contradicts(const char *triple, const char *real) {
       !kdl_amdgcn_parse((kdl_string){real, strcspn(real, ":")}, &is, NULL) ||
       claimed.processor == is.processor)
     return false;
-  bool is_family = kdl_amdgcn_is_generic(claimed.processor) || kdl_amdgcn_is_generic(is.processor);
+  bool is_family = !claimed.processor->version || !is.processor->version;
   return !is_family || claimed.processor->generic != is.processor->generic;
 }
 

@@ -22,8 +22,7 @@ static const char *consequence(kdl_string key) {
   kdl_key known = kdl_key_find(key);
   if (known == KDL_KEY_COUNT)
     return "the image is refused for this kernel";
-  return kdl_key_get(known)->must_check ? "the image is refused everywhere"
-                                        : "it is as good as absent";
+  return kdl_keys[known].must_check ? "the image is refused everywhere" : "it is as good as absent";
 }
 
 /* Readers accept a comma, so it is not reported. */
@@ -53,7 +52,7 @@ static kdl_target_family family_of(const cli_verification *verify, size_t index)
 
 static kdl_feature_class class_of(const cli_verification *verify, size_t index) {
   kdl_target_family family = family_of(verify, index);
-  return family == KDL_FAMILY_NONE ? KDL_CLASS_COUNT : kdl_family_class(family);
+  return family == KDL_FAMILY_NONE ? KDL_CLASS_COUNT : kdl_families[family].features;
 }
 
 /* The largest group of any device of a family, in all and in each direction. CPUs run any, and what

@@ -3,11 +3,12 @@
 
 #include "cc/ir/ir_text.h"
 #include "cc/job/math.h"
-#include "lib/inspect/formats.h"
 #include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "tools/common/images/name_set.h"
 #include "tools/common/images/signatures.h"
+
+#include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* SPIR-V                                                                                       */
@@ -21,33 +22,16 @@ kdl_status cc_examine_capabilities(kdl_string module, kdl_feature_set *needs) {
   return KDL_OK;
 }
 
-static void set_block(const kdl_spirv *m, kdl_string name, cc_kernels *kernels) {
+void cc_examine_blocks(kdl_string module, cc_kernels *kernels) {
   for (size_t i = 0; i < kernels->count; ++i) {
     cc_kernel *kernel = &kernels->items[i];
-    if (cc_kernel_has(kernel, CC_BLOCK) || !kdl_text_is(name, kernel->name))
+    const kdl_image_geometry found = kdl_image_read_geometry(
+        KDL_IMAGE_SPIRV, module.data, module.length, kdl_text_of(kernel->name));
+    if (cc_kernel_has(kernel, CC_BLOCK) || !found.block[0])
       continue;
     kernel->fields |= 1u << CC_BLOCK;
-    for (uint32_t k = 0; k < 3; ++k)
-      kernel->values[CC_BLOCK][k] = kdl_spirv_operand(m, 3 + k);
+    memcpy(kernel->values[CC_BLOCK], found.block, sizeof found.block);
   }
-}
-
-kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels) {
-  enum { op_execution_mode = 16, local_size = 17 };
-  kdl_spirv entries;
-  kdl_string name;
-  kdl_status status = kdl_spirv_open((const uint8_t *)module.data, module.length, &entries);
-  while (status == KDL_OK && (status = kdl_spirv_next_kernel(&entries, &name)) == KDL_OK &&
-         name.data) {
-    uint32_t id = kdl_spirv_operand(&entries, 2);
-    kdl_spirv m = entries; /* modes follow the entry points */
-    while (kdl_spirv_next(&m, &status) && m.opcode != KDL_SPIRV_OP_FUNCTION) {
-      if (m.opcode == op_execution_mode && m.length >= 6 && kdl_spirv_operand(&m, 1) == id &&
-          kdl_spirv_operand(&m, 2) == local_size)
-        set_block(&m, name, kernels);
-    }
-  }
-  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -14,7 +14,7 @@ kdl_status cc_examine_capabilities(kdl_string module, kdl_feature_set *needs);
 
 /* Sets the block of kernels without one from a SPIR-V module: OpenCL C has its own attribute for
  * it. */
-kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels);
+void cc_examine_blocks(kdl_string module, cc_kernels *kernels);
 
 /* Adds the features beyond the target's that functions of LLVM IR for a CPU may use, by their
  * target-features: from attributes of the source, and flags of the command line. */

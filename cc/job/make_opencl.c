@@ -133,7 +133,7 @@ static kdl_status find_needs(cc_job *job) {
   kdl_string code;
   KDL_TRY(cc_compile_text(job, job->code, CC_WORDS("-c"), cc_temp_path(job, "spv"), &code));
   KDL_TRY(cc_examine_capabilities(code, &job->needs));
-  KDL_TRY(cc_examine_blocks(code, &job->kernels));
+  cc_examine_blocks(code, &job->kernels);
   /* Addresses in the compiled module have 64 bits, which requires nothing of the source. */
   job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
   if (!job->has_half) /* vload_half causes it in LLVM, and every OpenCL has that */

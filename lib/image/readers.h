@@ -100,6 +100,9 @@ bool kdl_image_kind_is_version_key(kdl_string key);
  * specification, "Logical Layout of a Module"). */
 bool kdl_spirv_next_declaration(kdl_spirv *m, kdl_status *status);
 
+/* Steps to the next OpEntryPoint of a kernel; *out_name.data is NULL after the last. */
+kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name);
+
 /* Fails where the current instruction has fewer than `least` words. */
 kdl_status kdl_spirv_expect(const kdl_spirv *m, const char *instruction, unsigned least);
 

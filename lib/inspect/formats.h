@@ -55,9 +55,6 @@ kdl_status kdl_spirv_open(const uint8_t *data, size_t size, kdl_spirv *out_modul
 /* Steps to the next instruction; false at the end, or on failure. */
 bool kdl_spirv_next(kdl_spirv *m, kdl_status *status);
 
-/* Steps to the next OpEntryPoint of a kernel; *out_name.data is NULL after the last. */
-kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name);
-
 /* ------------------------------------------------------------------------------------------ */
 /* LLVM bitcode                                                                                 */
 

@@ -214,8 +214,8 @@ enum { KDL_POLICY_COUNT = KDL_POLICY_ADAPTIVE + 1 };
 /* "best", "first", "capability", "adaptive" */
 extern const char *const kdl_policy_names[KDL_POLICY_COUNT];
 
-/* False where no policy has that name. */
-bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
+/* Of KDL_POLICY. KDL_BAD_CALL where no policy has that name. */
+kdl_status kdl_policy_read(const char *name, kdl_policy *out_policy);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */

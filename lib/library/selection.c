@@ -22,15 +22,6 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Queries                                                                                      */
 
-static kdl_status read_policy(const char *name, kdl_policy *out_policy) {
-  if (!kdl_policy_parse(kdl_text_of(name), out_policy))
-    return kdl_fail(
-        KDL_BAD_CALL,
-        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability, adaptive",
-        name);
-  return KDL_OK;
-}
-
 kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *out_opts) {
   const kdl_sized what = {"kdl_select", "opts", offsetof(kdl_select_opts, constants),
                           sizeof *out_opts};
@@ -57,7 +48,7 @@ static inline kdl_status read_query(const char *kernel, const kdl_select_opts *o
     const char *const *lasting = kdl_environment_cached_all();
     tag = lasting[KDL_CACHED_VARIABLE_VARIANT_TAG];
     if (lasting[KDL_CACHED_VARIABLE_POLICY])
-      KDL_TRY(read_policy(lasting[KDL_CACHED_VARIABLE_POLICY], &out_query->policy));
+      KDL_TRY(kdl_policy_read(lasting[KDL_CACHED_VARIABLE_POLICY], &out_query->policy));
   }
   if (tag)
     out_query->variant_tag = kdl_text_of(tag);

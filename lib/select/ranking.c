@@ -21,14 +21,17 @@ const char *const kdl_policy_names[KDL_POLICY_COUNT] = {
     [KDL_POLICY_ADAPTIVE] = "adaptive",
 };
 
-bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy) {
+kdl_status kdl_policy_read(const char *name, kdl_policy *out_policy) {
   for (size_t i = 0; i < KDL_POLICY_COUNT; ++i) {
-    if (kdl_text_is(name, kdl_policy_names[i])) {
+    if (strcmp(name, kdl_policy_names[i]) == 0) {
       *out_policy = (kdl_policy)i;
-      return true;
+      return KDL_OK;
     }
   }
-  return false;
+  return kdl_fail(
+      KDL_BAD_CALL,
+      "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability, adaptive",
+      name);
 }
 
 kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device *out_device) {

@@ -18,10 +18,9 @@
 /* Rules                                                                                        */
 
 static kdl_status parse_policy(const char *text, kdl_policy *out_policy) {
-  kdl_string word = {text, strlen(text)};
-  if (kdl_policy_parse(word, out_policy))
+  kdl_nearest nearest = kdl_nearest_to(kdl_text_of(text));
+  if (kdl_policy_read(text, out_policy) == KDL_OK)
     return KDL_OK;
-  kdl_nearest nearest = kdl_nearest_to(word);
   for (int policy = 0; policy < KDL_POLICY_COUNT; ++policy)
     kdl_nearest_add(&nearest, kdl_policy_names[policy]);
   return kdl_fail(KDL_BAD_CALL,
@@ -40,12 +39,7 @@ kdl_status cli_selection_options(const cli_args *args, kdl_select_opts *out_opts
   out_opts->variant_tag = tag && *tag ? tag : NULL;
   if (policy)
     return parse_policy(policy, &out_opts->policy);
-  if (set_policy && !kdl_policy_parse(kdl_text_of(set_policy), &out_opts->policy))
-    return kdl_fail(
-        KDL_BAD_CALL,
-        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability, adaptive",
-        set_policy);
-  return KDL_OK;
+  return set_policy ? kdl_policy_read(set_policy, &out_opts->policy) : KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -241,13 +241,21 @@ static kdl_status build_images(cc_invocation *c) {
   return summarize_jobs(c, &good);
 }
 
+/* It links images for AMD's GPUs and for CPUs. */
+static bool needs_lld(const cc_invocation *c) {
+  bool needs = false;
+  for (size_t i = 0; i < c->target_count && !c->plan.bitcode; ++i)
+    needs |= c->targets[i].family == CC_AMD || c->targets[i].family == CC_HOST;
+  return needs;
+}
+
 static kdl_status run_invocation(cc_invocation *c) {
   bool keeps = cli_args_has(c->args, "save-temps");
   KDL_TRY(parse_invocation(c));
   KDL_TRY(cc_folder_create(&c->arena, keeps ? cli_args_value(c->args, "output") : NULL,
                            &c->plan.folder));
-  KDL_TRY(cc_toolchain_find(&c->arena, cli_args_value(c->args, "clang"), c->targets,
-                            c->target_count, &c->plan.tools));
+  KDL_TRY(
+      cc_toolchain_find(&c->arena, cli_args_value(c->args, "clang"), needs_lld(c), &c->plan.tools));
   warn_of_missing_tools(c);
   warn_of_unused_fields(c);
   return build_images(c);

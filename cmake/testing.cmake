@@ -29,6 +29,10 @@ elseif(EXISTS ${KDL_INTEL_OPENCL}/vendors/intel.icd)
                                    LD_LIBRARY_PATH=${KDL_INTEL_OPENCL})
 endif()
 
+# What links images for CPUs and AMD's GPUs, as Clang finds it.
+find_program(KDL_LLD NAMES ld.lld HINTS ${KDL_LLVM_BIN_HINT} DOC "LLVM's linker, for tests")
+set(KDL_LLD_WHY "ld.lld not found (Debian: lld-22)")
+
 # Selection depends on whether SPIR-V can be translated: tests that need it name the program.
 find_program(KDL_LLVM_SPIRV NAMES llvm-spirv llvm-spirv-22 llvm-spirv-21 llvm-spirv-20 llvm-spirv-19 llvm-spirv-18
              llvm-spirv-17 llvm-spirv-16 llvm-spirv-15 llvm-spirv-14 DOC "The Khronos Group's SPIR-V translator, for tests")

@@ -106,16 +106,13 @@ static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
   return KDL_OK;
 }
 
-kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const cc_target *targets,
-                             size_t target_count, cc_toolchain *out_toolchain) {
-  bool needs_lld = false;
+kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, bool needs_lld,
+                             cc_toolchain *out_toolchain) {
   *out_toolchain = (cc_toolchain){.ptxas = find_tool(arena, KDL_TOOL_PTXAS),
                                   .spirv_val = find_tool(arena, KDL_TOOL_SPIRV_VAL),
                                   .math = {.folder = cc_math_folder(arena),
                                            .libdevice = find_tool(arena, KDL_TOOL_LIBDEVICE),
                                            .ocml = find_tool(arena, KDL_TOOL_OCML)}};
-  for (size_t i = 0; i < target_count; ++i)
-    needs_lld |= targets[i].family == CC_AMD || targets[i].family == CC_HOST;
   KDL_TRY(find_include(arena, &out_toolchain->include));
   KDL_TRY(find_clang(arena, clang, &out_toolchain->clang));
   if (needs_lld)

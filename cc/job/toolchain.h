@@ -3,12 +3,11 @@
 #ifndef KDL_CC_JOB_TOOLCHAIN_H
 #define KDL_CC_JOB_TOOLCHAIN_H
 
-#include "cc/source/target.h"
 #include "support/base/arena.h"
 
 #include <kdl/kdl.h>
 
-#include <stddef.h>
+#include <stdbool.h>
 
 /* The libraries of <kdl/math.h> (math.h); NULL for a missing one. */
 typedef struct cc_math_libraries {
@@ -25,9 +24,9 @@ typedef struct cc_toolchain {
   cc_math_libraries math;
 } cc_toolchain;
 
-/* Finds what the targets need. `clang` is --clang, or NULL for KDL_CLANG or clang-22. For a missing
+/* Finds what compiling needs. `clang` is --clang, or NULL for KDL_CLANG or clang-22. For a missing
  * program the error names Debian's package. */
-kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const cc_target *targets,
-                             size_t target_count, cc_toolchain *out_toolchain);
+kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, bool needs_lld,
+                             cc_toolchain *out_toolchain);
 
 #endif

@@ -31,7 +31,6 @@ endif()
 
 # What links images for CPUs and AMD's GPUs, as Clang finds it.
 find_program(KDL_LLD NAMES ld.lld HINTS ${KDL_LLVM_BIN_HINT} DOC "LLVM's linker, for tests")
-set(KDL_LLD_WHY "ld.lld not found (Debian: lld-22)")
 
 # Selection depends on whether SPIR-V can be translated: tests that need it name the program.
 find_program(KDL_LLVM_SPIRV NAMES llvm-spirv llvm-spirv-22 llvm-spirv-21 llvm-spirv-20 llvm-spirv-19 llvm-spirv-18
@@ -118,13 +117,17 @@ endfunction()
 # Where programs put what they would put into the user's home or among the temporary files.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests/xdg)
 
-# kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL] [INSTALLED]
+# kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL] [INSTALLED] [LLD]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
-# A test that cannot run here says why and returns 77: ctest then reports it as skipped.
+# A test that cannot run here says why and returns 77: ctest then reports it as skipped. LLD: it links images for CPUs or AMD's GPUs.
 function(kdl_add_test)
-  cmake_parse_arguments(arg "SERIAL;INSTALLED" "NAME;LABEL;TIMEOUT;SKIP_REGEX" "COMMAND;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;LLD;INSTALLED" "NAME;LABEL;TIMEOUT;SKIP_REGEX" "COMMAND;ENVIRONMENT" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL ci)
+  endif()
+  if(arg_LLD AND NOT KDL_LLD)
+    kdl_skip_test(${arg_NAME} "ld.lld not found (Debian: lld-22)")
+    return()
   endif()
   if(NOT arg_TIMEOUT OR arg_TIMEOUT LESS 300) # is for those that hang: a busy machine takes ten times as long as an idle one
     set(arg_TIMEOUT 300)

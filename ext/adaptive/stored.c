@@ -191,9 +191,11 @@ static void rewrite(kdl_adaptive *adaptive, const kdl_model *model, size_t size)
   char *header = kdl_table_header(adaptive->subject.identity, &header_size);
   char *lines = kdl_model_print(model, &lines_size);
   char *all = header && lines ? realloc(header, header_size + lines_size) : NULL;
-  if (all && header_size + lines_size < size / 2) {
+  kdl_cache_settings own;
+  if (all && header_size + lines_size < size / 2 && kdl_cache_settings_read(&own) == KDL_OK &&
+      own.mode == KDL_CACHE_ON) {
     memcpy(all + header_size, lines, lines_size);
-    kdl_table_replace(adaptive->name, all, header_size + lines_size);
+    (void)kdl_table_save(&own, adaptive->name, all, header_size + lines_size);
   }
   free(all ? all : header);
   free(lines);

@@ -12,6 +12,7 @@
 #define KDL_EXT_ADAPTIVE_TABLE_H
 
 #include "ext/adaptive/problem_class.h"
+#include "support/system/cache_settings.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,18 +79,19 @@ bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identit
  * one. One of another size is replaced. -1: it cannot be opened. */
 int kdl_table_open_marks(const char *name, size_t size, bool creates);
 
-/* Replaces the user's own file. */
-bool kdl_table_replace(const char *name, const char *lines, size_t size);
+/* Writes or replaces the file of that name, whole or not at all. */
+kdl_status kdl_table_save(const kdl_cache_settings *settings, const char *name, const char *lines,
+                          size_t size);
 
 /* ------------------------------------------------------------------------------------------ */
 /* For commands                                                                                 */
 
-/* Calls `visit` with each file of the user's own folder; non-zero stops. */
+/* Calls `visit` with each file of the folder; non-zero stops. */
 typedef int kdl_table_visit(void *user, const char *name, kdl_string text);
-kdl_status kdl_table_each(const char *path, kdl_table_visit *visit, void *user);
+kdl_status kdl_table_each(const kdl_cache_settings *settings, kdl_table_visit *visit, void *user);
 
-/* The folder of the tables; fails as kdl_cache_settings_read does, and where the cache is off. */
-kdl_status kdl_table_folder(char *out, size_t room);
+/* The user's own folder; fails as kdl_cache_settings_read does, and where the cache is off. */
+kdl_status kdl_table_settings(kdl_cache_settings *out_settings);
 
 /* Whether lines of this process were not stored, and why: "/home/me/.cache/kdl/choices: No space
  * left on device". */

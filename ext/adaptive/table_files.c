@@ -21,19 +21,20 @@
 static const char subfolder[] = "choices", marks_suffix[] = ".marks";
 /* Of kdl_mark and their number: versions of libkdl with others have files of their own. */
 static const char marks_layout[] = ".2";
-enum { folder_room = PATH_MAX + 16, file_room = KDL_TABLE_NAME + 16 };
+enum { file_room = KDL_TABLE_NAME + 16, temporary_room = file_room + 16 };
 
-static void subfolder_of(const kdl_cache_settings *settings, char out[folder_room]) {
-  snprintf(out, folder_room, "%s/%s", settings->dir, subfolder);
+static int open_folder(const kdl_cache_settings *settings) {
+  return kdl_cache_subfolder_open(settings->dir, subfolder, settings->sharing);
 }
 
-kdl_status kdl_table_folder(char *out, size_t room) {
-  kdl_cache_settings settings;
-  KDL_TRY(kdl_cache_settings_read(&settings));
-  if (settings.mode == KDL_CACHE_OFF)
-    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is off");
-  snprintf(out, room, "%s/%s", settings.dir, subfolder);
-  return KDL_OK;
+static int make_folder(const kdl_cache_settings *settings) {
+  return kdl_cache_subfolder_make(settings->dir, subfolder, settings->sharing);
+}
+
+kdl_status kdl_table_settings(kdl_cache_settings *out_settings) {
+  KDL_TRY(kdl_cache_settings_read(out_settings));
+  return out_settings->mode == KDL_CACHE_OFF ? kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is off")
+                                             : KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -94,12 +95,10 @@ static void read_machines(int folder, const char *name, buffer *to) {
 
 char *kdl_table_read(const char *name, size_t *out_size) {
   buffer all = {NULL, 0, 0};
-  char path[folder_room];
   kdl_cache_settings own;
   kdl_cache_tiers tiers = {.count = 0};
   if (kdl_cache_settings_read(&own) == KDL_OK && own.mode != KDL_CACHE_OFF) {
-    subfolder_of(&own, path);
-    int folder = kdl_cache_folder_open(path, own.sharing);
+    int folder = open_folder(&own);
     if (folder >= 0) {
       read_file(folder, own.sharing, name, &all);
       close(folder);
@@ -108,8 +107,7 @@ char *kdl_table_read(const char *name, size_t *out_size) {
   if (kdl_cache_tiers_read(&tiers) != KDL_OK)
     tiers.count = 0;
   for (size_t i = 0; i < tiers.count; ++i) {
-    subfolder_of(&tiers.items[i], path);
-    int folder = kdl_cache_folder_open(path, tiers.items[i].sharing);
+    int folder = open_folder(&tiers.items[i]);
     if (folder >= 0) {
       read_machines(folder, name, &all);
       close(folder);
@@ -164,9 +162,8 @@ static void machine_name(char out[16]) {
 
 /* Opens the file of a folder to append to it; -1: it cannot be. */
 static int open_in(const kdl_cache_settings *settings, const char *name) {
-  char path[folder_room], file[file_room], machine[16] = "";
-  subfolder_of(settings, path);
-  int folder = kdl_cache_folder_make(path, settings->sharing);
+  char file[file_room], machine[16] = "";
+  int folder = make_folder(settings);
   if (folder < 0)
     return -1;
   bool is_shared = settings->sharing == KDL_CACHE_SHARED;
@@ -190,36 +187,46 @@ static int open_marks(int folder, const char *file, size_t size) {
   return fd;
 }
 
+/* A new file that has only a temporary name until all its bytes are there; -1: it cannot be. */
+static int write_temporary(int folder, const char *name, const void *data, size_t size,
+                           char out_temporary[temporary_room]) {
+  snprintf(out_temporary, temporary_room, "%s.%d%s", name, (int)gettid(), marks_suffix);
+  unlinkat(folder, out_temporary, 0);
+  int fd =
+      openat(folder, out_temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0 || kdl_fd_write(fd, data, size))
+    return fd;
+  const int reason = errno;
+  close(fd);
+  unlinkat(folder, out_temporary, 0);
+  errno = reason;
+  return -1;
+}
+
 /* Bytes of 0, written and not reserved: a store into a mapped file on a full disk would end the
- * process. The file has its name only when all are there, and does not replace one that another
- * process made meanwhile. */
+ * process. The file does not replace one that another process made meanwhile. */
 static void make_marks(int folder, const char *name, const char *file, size_t size) {
-  char temporary[file_room + 16];
-  snprintf(temporary, sizeof temporary, "%s.%d%s", name, (int)gettid(), marks_suffix);
-  unlinkat(folder, temporary, 0);
-  int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  void *zeros = fd >= 0 ? calloc(1, size) : NULL;
+  char temporary[temporary_room];
+  void *zeros = calloc(1, size);
+  int fd = zeros ? write_temporary(folder, name, zeros, size, temporary) : -1;
   struct stat info;
-  if (zeros && kdl_fd_write(fd, zeros, size)) {
-    bool is_there = fstatat(folder, file, &info, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_there || (linkat(folder, temporary, folder, file, 0) != 0 && errno != EEXIST))
-      renameat(folder, temporary, folder, file);
-  }
-  unlinkat(folder, temporary, 0);
   free(zeros);
-  if (fd >= 0)
-    close(fd);
+  if (fd < 0)
+    return;
+  bool is_there = fstatat(folder, file, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_there || (linkat(folder, temporary, folder, file, 0) != 0 && errno != EEXIST))
+    renameat(folder, temporary, folder, file);
+  unlinkat(folder, temporary, 0);
+  close(fd);
 }
 
 int kdl_table_open_marks(const char *name, size_t size, bool creates) {
   kdl_cache_settings own;
-  char path[folder_room], file[file_room];
+  char file[file_room];
   if (kdl_cache_settings_read(&own) != KDL_OK || own.mode != KDL_CACHE_ON)
     return -1;
-  subfolder_of(&own, path);
   snprintf(file, sizeof file, "%s%s%s", name, marks_layout, marks_suffix);
-  int folder =
-      creates ? kdl_cache_folder_make(path, own.sharing) : kdl_cache_folder_open(path, own.sharing);
+  int folder = creates ? make_folder(&own) : open_folder(&own);
   if (folder < 0)
     return -1;
   int fd = open_marks(folder, file, size);
@@ -235,12 +242,20 @@ int kdl_table_open_marks(const char *name, size_t size, bool creates) {
 enum { stored_all = 0, table_full = -1, cache_off = -2 };
 static atomic_int last_failure = stored_all;
 
+/* Whether the folder is refused, with the reason recorded. */
+static bool is_refused(const kdl_cache_settings *own) {
+  int folder = open_folder(own);
+  if (folder >= 0)
+    close(folder);
+  return folder < 0 && kdl_error_status() != KDL_NO_MATCH;
+}
+
 bool kdl_table_failed(char *out, size_t room) {
   const int failure = atomic_load(&last_failure);
   kdl_cache_settings own;
   if (failure == stored_all)
     return false;
-  if (kdl_cache_settings_read(&own) != KDL_OK)
+  if (kdl_cache_settings_read(&own) != KDL_OK || (failure == EPERM && is_refused(&own)))
     snprintf(out, room, "%s", kdl_error_message());
   else if (failure == cache_off)
     snprintf(out, room, "KDL_CACHE: the cache is off, or not to be changed");
@@ -298,13 +313,24 @@ bool kdl_table_append(kdl_table_file *file, const char *name, kdl_string identit
   return done;
 }
 
-bool kdl_table_replace(const char *name, const char *lines, size_t size) {
-  kdl_cache_settings own;
-  char path[folder_room + KDL_TABLE_NAME];
-  if (kdl_cache_settings_read(&own) != KDL_OK || own.mode != KDL_CACHE_ON)
-    return false;
-  snprintf(path, sizeof path, "%s/%s/%s", own.dir, subfolder, name);
-  return kdl_file_save(path, lines, size) == KDL_OK;
+kdl_status kdl_table_save(const kdl_cache_settings *settings, const char *name, const char *lines,
+                          size_t size) {
+  char temporary[temporary_room];
+  int folder = make_folder(settings);
+  if (folder < 0)
+    return kdl_error_status();
+  int fd = write_temporary(folder, name, lines, size, temporary);
+  bool done = fd >= 0 && fsync(fd) == 0 && renameat(folder, temporary, folder, name) == 0;
+  kdl_status status = KDL_OK;
+  if (!done)
+    status = kdl_fail(kdl_status_from_errno(errno), "%s/%s/%s: cannot write: %s", settings->dir,
+                      subfolder, name, strerror(errno));
+  if (fd >= 0) {
+    close(fd);
+    unlinkat(folder, temporary, 0);
+  }
+  close(folder);
+  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -327,9 +353,9 @@ static int select_all(const struct dirent *entry) {
          kdl_text_has_suffix(kdl_text_of(entry->d_name), kdl_text_of(marks_suffix));
 }
 
-kdl_status kdl_table_each(const char *path, kdl_table_visit *visit, void *user) {
+kdl_status kdl_table_each(const kdl_cache_settings *settings, kdl_table_visit *visit, void *user) {
   struct dirent **names = NULL;
-  int folder = kdl_cache_folder_open(path, KDL_CACHE_PRIVATE);
+  int folder = open_folder(settings);
   if (folder < 0)
     return kdl_error_status() == KDL_NO_MATCH ? KDL_OK : kdl_error_status();
   int count = scandirat(folder, ".", &names, select_tables, compare_names);
@@ -337,7 +363,7 @@ kdl_status kdl_table_each(const char *path, kdl_table_visit *visit, void *user) 
   for (int i = 0; i < count; ++i) {
     buffer text = {NULL, 0, 0};
     if (!stopped)
-      read_file(folder, KDL_CACHE_PRIVATE, names[i]->d_name, &text);
+      read_file(folder, settings->sharing, names[i]->d_name, &text);
     if (text.data)
       stopped = visit(user, names[i]->d_name, (kdl_string){text.data, text.size});
     free(text.data);
@@ -349,12 +375,12 @@ kdl_status kdl_table_each(const char *path, kdl_table_visit *visit, void *user) 
 }
 
 kdl_status kdl_table_clear(size_t *out_files, uint64_t *out_bytes) {
-  char path[folder_room];
+  kdl_cache_settings own;
   struct dirent **names = NULL;
   *out_files = 0;
   *out_bytes = 0;
-  KDL_TRY(kdl_table_folder(path, sizeof path));
-  int folder = kdl_cache_folder_open(path, KDL_CACHE_PRIVATE);
+  KDL_TRY(kdl_table_settings(&own));
+  int folder = open_folder(&own);
   if (folder < 0)
     return kdl_error_status() == KDL_NO_MATCH ? KDL_OK : kdl_error_status();
   int count = scandirat(folder, ".", &names, select_all, compare_names);

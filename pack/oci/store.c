@@ -70,11 +70,7 @@ static kdl_status open_in_cache(const kdl_cache_settings *settings, oci_store *o
     return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", settings->dir);
   snprintf(out->folder, sizeof out->folder, "%.*s/registry", PATH_MAX - 2 * room_below,
            settings->dir);
-  int fd = kdl_cache_folder_make(settings->dir, settings->sharing);
-  if (fd < 0)
-    return kdl_error_status();
-  close(fd);
-  fd = kdl_cache_folder_make(out->folder, KDL_CACHE_PRIVATE);
+  int fd = kdl_cache_subfolder_make(settings->dir, "registry", settings->sharing);
   if (fd < 0)
     return kdl_error_status();
   out->lock = openat(fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);

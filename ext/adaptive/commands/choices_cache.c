@@ -3,20 +3,14 @@
 #include "ext/adaptive/commands/commands.h"
 #include "ext/adaptive/model.h"
 #include "support/base/error.h"
-#include "support/system/cache_folder.h"
-#include "tools/common/output.h"
 #include "tools/common/report.h"
 #include "tools/common/text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { folder_room = PATH_MAX + 32 };
 
 static int list_table(void *user, const char *name, kdl_string text) {
   const bool *is_long = user;
@@ -41,9 +35,9 @@ static int list_table(void *user, const char *name, kdl_string text) {
 }
 
 kdl_status cli_choices_list(bool is_long) {
-  char folder[folder_room];
-  KDL_TRY(kdl_table_folder(folder, sizeof folder));
-  return kdl_table_each(folder, list_table, &is_long);
+  kdl_cache_settings own;
+  KDL_TRY(kdl_table_settings(&own));
+  return kdl_table_each(&own, list_table, &is_long);
 }
 
 kdl_status cli_choices_clear(void) {
@@ -60,23 +54,23 @@ kdl_status cli_choices_clear(void) {
 /* export and import                                                                            */
 
 typedef struct {
-  const char *to;
+  kdl_cache_settings to;
   size_t count;
   kdl_status status;
 } transfer;
 
-static kdl_status make_folder(const char *path) {
-  int folder = kdl_cache_folder_make(path, KDL_CACHE_PRIVATE);
-  if (folder < 0)
-    return kdl_error_status();
-  close(folder);
+/* A folder given on the command line. */
+static kdl_status folder_settings(const char *folder, kdl_cache_sharing sharing,
+                                  kdl_cache_settings *out_settings) {
+  *out_settings = (kdl_cache_settings){.mode = KDL_CACHE_ON, .sharing = sharing};
+  if (snprintf(out_settings->dir, sizeof out_settings->dir, "%s", folder) >= PATH_MAX)
+    return kdl_fail(KDL_BAD_CALL, "%.60s...: the path is too long", folder);
   return KDL_OK;
 }
 
 static int export_table(void *user, const char *name, kdl_string text) {
   transfer *job = user;
   kdl_model model;
-  char path[folder_room + KDL_TABLE_NAME];
   size_t header_size = 0, size = 0;
   kdl_model_parse(text, &model);
   char *header = model.identity.data ? kdl_table_header(model.identity, &header_size) : NULL;
@@ -84,10 +78,7 @@ static int export_table(void *user, const char *name, kdl_string text) {
   char *all = header && lines ? realloc(header, header_size + size) : NULL;
   if (all) {
     memcpy(all + header_size, lines, size);
-    snprintf(path, sizeof path, "%s/%s", job->to, name);
-    job->status = make_folder(job->to);
-    if (job->status == KDL_OK)
-      job->status = cli_output_save(path, all, header_size + size);
+    job->status = kdl_table_save(&job->to, name, all, header_size + size);
     job->count += job->status == KDL_OK;
   }
   free(all ? all : header);
@@ -97,11 +88,11 @@ static int export_table(void *user, const char *name, kdl_string text) {
 }
 
 kdl_status cli_choices_export(const char *folder) {
-  char from[folder_room], to[folder_room];
-  KDL_TRY(kdl_table_folder(from, sizeof from));
-  snprintf(to, sizeof to, "%s/choices", folder);
-  transfer job = {.to = to};
-  KDL_TRY(kdl_table_each(from, export_table, &job));
+  kdl_cache_settings own;
+  transfer job = {.count = 0};
+  KDL_TRY(kdl_table_settings(&own));
+  KDL_TRY(folder_settings(folder, KDL_CACHE_SHARED, &job.to));
+  KDL_TRY(kdl_table_each(&own, export_table, &job));
   KDL_TRY(job.status);
   if (job.count)
     printf("exported %zu table%s of measured times\n", job.count, job.count == 1 ? "" : "s");
@@ -132,10 +123,10 @@ static int import_table(void *user, const char *name, kdl_string text) {
 }
 
 kdl_status cli_choices_import(const char *folder) {
-  char from[folder_room];
-  snprintf(from, sizeof from, "%s/choices", folder);
-  transfer job = {.to = NULL};
-  KDL_TRY(kdl_table_each(from, import_table, &job));
+  kdl_cache_settings from;
+  transfer job = {.count = 0};
+  KDL_TRY(folder_settings(folder, KDL_CACHE_LOWER, &from));
+  KDL_TRY(kdl_table_each(&from, import_table, &job));
   if (job.count)
     printf("imported %zu table%s of measured times\n", job.count, job.count == 1 ? "" : "s");
   return KDL_OK;

@@ -261,10 +261,10 @@ static void visit_carried(report *of, kdl_table_visit *visit) {
 }
 
 static kdl_status visit_stored(report *of, kdl_table_visit *visit) {
-  char folder[PATH_MAX + 16];
-  if (kdl_table_folder(folder, sizeof folder) != KDL_OK)
+  kdl_cache_settings own;
+  if (kdl_table_settings(&own) != KDL_OK)
     return KDL_OK; /* no cache */
-  return kdl_table_each(folder, visit, of);
+  return kdl_table_each(&own, visit, of);
 }
 
 /* Where the cache has times, those of the library are the start that they grew from. */

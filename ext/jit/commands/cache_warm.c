@@ -3,6 +3,7 @@
 #include "ext/jit/commands/cache.h"
 #include "ext/jit/commands/link.h"
 #include "support/base/error.h"
+#include "support/system/cache_folder.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/input.h"
 #include "tools/common/report.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct {
   size_t linked, there, refused;
@@ -64,9 +65,10 @@ static kdl_status warm_devices(const cli_input *input, const cli_devices *device
 /* Sets the environment variable that a process would read. */
 static kdl_status use_folder(const char *folder) {
   char path[PATH_MAX], list[PATH_MAX + 32];
-  if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-    return kdl_fail(kdl_status_from_errno(errno), "%s: cannot make the folder: %s", folder,
-                    strerror(errno));
+  int made = kdl_cache_folder_make(folder, KDL_CACHE_SHARED);
+  if (made < 0)
+    return kdl_error_status();
+  close(made);
   if (!realpath(folder, path))
     return kdl_fail(kdl_status_from_errno(errno), "%s: %s", folder, strerror(errno));
   if (strchr(path, ':'))

@@ -248,6 +248,61 @@ static void very_different_times_are_stored(void **state) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Whose folders are used                                                                       */
+
+enum { other_user = 12345 };
+
+static size_t files_in(const char *path) {
+  size_t count = 0;
+  DIR *folder = opendir(path);
+  assert_non_null(folder);
+  while (readdir(folder))
+    ++count;
+  closedir(folder);
+  return count - 2;
+}
+
+static void expect_not_used(const char *why) {
+  char said[400];
+  learn_and_close(512);
+  assert_false(knows(512));
+  assert_true(kdl_table_failed(said, sizeof said));
+  assert_non_null(strstr(said, why));
+}
+
+/* Neither a folder that others may write to, nor a link in the place of one, nor what lies in the
+ * folder of another user. */
+static void folders_of_others_are_not_used(void **state) {
+  (void)state;
+  char choices[300], target[300];
+  use_empty_cache();
+  snprintf(choices, sizeof choices, "%s/choices", test_cache);
+  snprintf(target, sizeof target, "%s-target", test_cache);
+  assert_int_equal(mkdir(test_cache, 0700), 0);
+  assert_int_equal(mkdir(target, 0700), 0);
+  assert_int_equal(symlink(target, choices), 0);
+  expect_not_used("Not a directory");
+  assert_int_equal(files_in(target), 0);
+  assert_int_equal(unlink(choices), 0);
+  assert_int_equal(chmod(test_cache, 0777), 0);
+  expect_not_used("found mode 0777, expected a folder that no other user may write to");
+  assert_int_equal(files_in(test_cache), 0);
+  assert_int_equal(mkdir(choices, 0700), 0);
+  expect_not_used("found mode 0777");
+  assert_int_equal(files_in(choices), 0);
+  assert_int_equal(chmod(test_cache, 0700), 0);
+  if (geteuid() == 0) {
+    assert_int_equal(chown(test_cache, other_user, other_user), 0);
+    expect_not_used("found a folder of user 12345, expected one of user 0");
+    assert_int_equal(files_in(choices), 0);
+    assert_int_equal(chown(test_cache, 0, 0), 0);
+  }
+  learn_and_close(512);
+  assert_true(knows(512));
+  assert_int_equal(rmdir(target), 0);
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* Tiers                                                                                        */
 
 static void use_tier(const char *mode) {
@@ -342,6 +397,7 @@ int main(void) {
       cmocka_unit_test(tables_do_not_grow_forever),
       cmocka_unit_test(a_table_of_another_device_is_not_used),
       cmocka_unit_test(very_different_times_are_stored),
+      cmocka_unit_test(folders_of_others_are_not_used),
       cmocka_unit_test(tiers_carry_tables),
       cmocka_unit_test(a_pinned_table_gives_the_same_choices),
   };

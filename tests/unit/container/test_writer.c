@@ -2,6 +2,8 @@
 /* Writing: the bytes equal those of independent writers, and saving never loses a file. */
 #include "support.h"
 
+#include "support/base/error.h"
+#include "support/system/cache_folder.h"
 #include "support/system/file.h"
 
 #include <dirent.h>
@@ -339,6 +341,39 @@ static void what_others_planted_leads_nowhere(void **state) {
   assert_int_equal(system("rm -r all precious own home detour"), 0);
 }
 
+/* Cache folders: the same for links in their paths and at their ends, and nothing is made. */
+static void cache_folders_are_not_misled(void **state) {
+  (void)state;
+  if (geteuid() != 0) {
+    print_message("skipped: only root can make files of another user\n");
+    skip();
+  }
+  assert_int_equal(mkdir("all", 0700), 0);
+  assert_int_equal(chmod("all", 01777), 0);
+  assert_int_equal(mkdir("home", 0700), 0);
+  assert_int_equal(symlink("../home", "all/way"), 0);
+  assert_int_equal(symlink("nowhere", "dangling"), 0);
+  assert_int_equal(lchown("all/way", other_user, other_user), 0);
+  static const char *const paths[] = {"all/way", "all/way/cache", "all/way/a/b"};
+  for (size_t i = 0; i < 3; ++i) {
+    assert_int_equal(kdl_cache_folder_make(paths[i], KDL_CACHE_PRIVATE), -1);
+    assert_non_null(strstr(kdl_error_message(), "of another user (number 12345)"));
+    assert_int_equal(kdl_cache_folder_open(paths[i], KDL_CACHE_PRIVATE), -1);
+    assert_int_equal(kdl_error_status(), KDL_IO);
+  }
+  assert_int_equal(kdl_cache_folder_make("dangling", KDL_CACHE_PRIVATE), -1);
+  assert_int_equal(access("nowhere", F_OK), -1);
+  assert_int_equal(rmdir("home"), 0); /* it is empty */
+  assert_int_equal(mkdir("home", 0700), 0);
+  /* One's own are followed. */
+  assert_int_equal(lchown("all/way", 0, 0), 0);
+  int folder = kdl_cache_subfolder_make("all/way/a/b", "c", KDL_CACHE_PRIVATE);
+  assert_true(folder >= 0);
+  close(folder);
+  assert_int_equal(access("home/a/b/c", F_OK), 0);
+  assert_int_equal(system("rm -r all home dangling"), 0);
+}
+
 /* Counts in place of libc's, and looks what is there by then. */
 static int flushed_files, flushed_folders, flush_error;
 static bool was_in_place;
@@ -424,6 +459,7 @@ int main(void) {
       in_folder(a_name_of_the_longest_sort_is_replaced),
       in_folder(set_id_bits_are_not_kept),
       in_folder(what_others_planted_leads_nowhere),
+      in_folder(cache_folders_are_not_misled),
       in_folder(what_is_saved_outlasts_a_power_failure),
       in_folder(links_in_circles_end),
       in_folder(keeps_mode_and_link),

@@ -6,6 +6,10 @@
  */
 #include "cc/driver.h"
 #include "tools/common/report.h"
+#include "tools/common/text.h"
+
+#include <stdint.h>
+#include <string.h>
 
 typedef struct {
   kdl_string text;
@@ -111,6 +115,63 @@ static void split_messages(message_list *all, kdl_string text, size_t job) {
 /* ------------------------------------------------------------------------------------------ */
 /* Printing                                                                                     */
 
+/* The length of a sequence by which LLVM selects a colour, at the beginning of the text; else 0. */
+static size_t colour_length(kdl_string text) {
+  static const char *const selections[] = {"\033[0m", "\033[1m", "\033[7m"};
+  for (size_t i = 0; i < sizeof selections / sizeof *selections; ++i) {
+    if (kdl_text_starts(text, selections[i]))
+      return strlen(selections[i]);
+  }
+  static const char *const colours[] = {"\033[0;1;3", "\033[0;3"};
+  for (size_t i = 0; i < sizeof colours / sizeof *colours; ++i) {
+    size_t at = strlen(colours[i]);
+    if (kdl_text_starts(text, colours[i]) && at + 1 < text.length && kdl_is_digit(text.data[at]) &&
+        text.data[at + 1] == 'm')
+      return at + 2;
+  }
+  return 0;
+}
+
+/* A name in #line may hold a newline: what follows it must not look like a line of kdl's. */
+static bool looks_like_ours(kdl_string line) {
+  for (size_t length; (length = colour_length(line)) > 0;)
+    line = kdl_text_substr(line, length);
+  size_t own = strlen(cli_report_name());
+  return kdl_text_starts(line, "kdl:") ||
+         (kdl_text_starts(line, cli_report_name()) && own < line.length && line.data[own] == ':');
+}
+
+/* As UTF-8 in every locale, which Clang's excerpts are: columns stay below one another. */
+static void print_line(kdl_string line, bool coloured) {
+  if (looks_like_ours(line))
+    fputs("  ", stderr);
+  for (size_t at = 0; at < line.length;) {
+    kdl_string left = kdl_text_substr(line, at);
+    uint32_t code = 0;
+    size_t length = coloured ? colour_length(left) : 0;
+    if (!length) {
+      length = kdl_utf8_decode(left.data, left.length, &code);
+      if (code != '\t' && kdl_utf8_is_control(code))
+        length = 0;
+    }
+    if (length)
+      fwrite(left.data, 1, length, stderr);
+    else
+      fprintf(stderr, "\\x%02x", (unsigned)(uint8_t)*left.data);
+    at += length ? length : 1;
+  }
+}
+
+/* Compilers quote sources, and names from them, which may hold anything. */
+static void print_text(kdl_string text, bool coloured) {
+  for (size_t at = 0, end; at < text.length; at = end + 1) {
+    end = kdl_text_find(text, at, "\n");
+    print_line((kdl_string){text.data + at, end - at}, coloured);
+    if (end < text.length)
+      fputc('\n', stderr);
+  }
+}
+
 static void print_targets(const message *m, const cc_job *jobs, size_t count) {
   size_t concerned = 0;
   for (size_t i = 0; i < count; ++i)
@@ -123,7 +184,8 @@ static void print_targets(const message *m, const cc_job *jobs, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (!m->jobs[i])
       continue;
-    fprintf(stderr, "%s%s", join, jobs[i].label);
+    fputs(join, stderr);
+    cli_text_put(stderr, kdl_text_of(jobs[i].label));
     join = ", ";
   }
   fputs("]", stderr);
@@ -140,9 +202,9 @@ static void print_message(const message *m, const cc_job *jobs, size_t count) {
     first = kdl_text_find(m->text, first ? first + 1 : 0, "\n");
   while (first < m->text.length && is_include((kdl_string){m->text.data, first}) &&
          !has_severity((kdl_string){m->text.data, first}));
-  fwrite(m->text.data, 1, first, stderr);
+  print_text((kdl_string){m->text.data, first}, jobs->plan->colour);
   print_targets(m, jobs, count);
-  fwrite(m->text.data + first, 1, m->text.length - first, stderr);
+  print_text(kdl_text_substr(m->text, first), jobs->plan->colour);
   if (first == m->text.length || m->text.data[m->text.length - 1] != '\n')
     fputc('\n', stderr);
 }

@@ -24,7 +24,7 @@ STRING = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)+')""")
 # The command's own words: the arguments of a file.
 OWN = {
     "bench/tool/bench_text.c": {"step", "timer", "title_of(mode)"},
-    "cc/messages.c": {"cli_report_name()", "jobs[i].label", "join", "m->text.data", "m->text.data + first"},  # Clang's messages, which escape, with its colours; targets, which were parsed
+    "cc/messages.c": {"cli_report_name()", "join", "left.data"},  # Clang's messages, made printable, with its colours
     "ext/inject/recording.c": {"strerror(problem)"},
     "ext/jit/commands/cache_stat.c": {"mode_names[settings->mode]"},
     "ext/trace/trace.c": {"kdl_error_message()", "name"},  # the path of the user's KDL_TRACE

@@ -125,12 +125,20 @@ kdl_status cpu_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type, ui
   return kdl_launch_call(tile_kernel, NULL, &one, &args);
 }
 
+bool cpu_packed_is_counted(uint32_t n, uint32_t k) {
+  uint64_t most = ((uint64_t)n + 16) * ((uint64_t)k + 64);
+  return (!n || most / n >= k) && most <= SIZE_MAX / 8;
+}
+
 kdl_status cpu_check_sizes(uint32_t m, uint32_t n, uint32_t k) {
-  if (m <= KDL_MATMUL_MAX_SIZE && n <= KDL_MATMUL_MAX_SIZE && k <= KDL_MATMUL_MAX_SIZE)
-    return KDL_OK;
-  return kdl_error_set(
-      KDL_BAD_CALL,
-      "matmul: found more than 2146435072 rows, columns or steps of K, expected fewer");
+  if (m > KDL_MATMUL_MAX_SIZE || n > KDL_MATMUL_MAX_SIZE || k > KDL_MATMUL_MAX_SIZE)
+    return kdl_error_set(
+        KDL_BAD_CALL,
+        "matmul: found more than 2146435072 rows, columns or steps of K, expected fewer");
+  if (!cpu_packed_is_counted(n, k))
+    return kdl_error_set(KDL_BAD_CALL, "matmul: found a K by N matrix whose packed bytes exceed "
+                                       "size_t, expected fewer columns or steps of K");
+  return KDL_OK;
 }
 
 kdl_status cpu_pack(const kdl_matmul *matmul, kdl_queue *queue, const kdl_matmul_matrix *b,

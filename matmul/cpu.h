@@ -7,12 +7,17 @@
 
 #include "matmul/division.h"
 
+#include <stdbool.h>
+
 /* The caches of a folder like Linux's /sys/devices/system/cpu/cpu0/cache. What is not known is
  * taken to be small. */
 kdl_matmul_machine cpu_read_machine(const char *folder);
 
 kdl_status cpu_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type, uint32_t threads,
                     kdl_matmul *out_matmul);
+
+/* Whether size_t counts the bytes of a packed K by N matrix of any type. */
+bool cpu_packed_is_counted(uint32_t n, uint32_t k);
 
 /* Kernels count rows, columns and steps of K by signed 32 bits, beyond the end by a block. */
 kdl_status cpu_check_sizes(uint32_t m, uint32_t n, uint32_t k);

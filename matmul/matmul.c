@@ -37,9 +37,12 @@ static kdl_status check_matmul(const kdl_matmul *matmul) {
   if (matmul->gpu)
     return KDL_OK;
   kdl_status status = check_type(matmul->type);
-  if (status != KDL_OK || (matmul->pack && matmul->multiply && matmul->unpacked))
-    return status;
-  return refuse("matmul: found no kernels, expected what kdl_matmul_find gave");
+  if (status == KDL_OK && !(matmul->pack && matmul->multiply && matmul->unpacked))
+    return refuse("matmul: found no kernels, expected what kdl_matmul_find gave");
+  if (status == KDL_OK && (!matmul->threads || matmul->threads > KDL_MATMUL_MAX_THREADS))
+    return refuse("matmul: found %u threads, expected 1 to %d", matmul->threads,
+                  KDL_MATMUL_MAX_THREADS);
+  return status;
 }
 
 static kdl_status find_gpu(kdl_library *lib, kdl_device *device, kdl_matmul_type type,
@@ -84,8 +87,7 @@ void kdl_matmul_free(kdl_matmul *matmul) {
 /* As kernels count, with every step checked. GPUs need no more, and have types of one byte besides:
  * rows of multiples of 32. */
 size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, uint32_t k) {
-  uint64_t most = ((uint64_t)n + 16) * ((uint64_t)k + 64);
-  if ((unsigned)type > KDL_MATMUL_F32_E4M3FNUZ || (n && most / n < k) || most > SIZE_MAX / 8)
+  if ((unsigned)type > KDL_MATMUL_F32_E4M3FNUZ || !cpu_packed_is_counted(n, k))
     return 0;
   if (type == KDL_MATMUL_F32_E4M3 || type == KDL_MATMUL_F32_E4M3FNUZ)
     return (size_t)n * (((size_t)k + 31) / 32 * 32);

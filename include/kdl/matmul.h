@@ -94,7 +94,8 @@ KDL_API void kdl_matmul_free(kdl_matmul *matmul);
 KDL_API size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, uint32_t k);
 
 /* These check their arguments: KDL_BAD_CALL for NULL, for an unknown type or mode, for sizes above
- * KDL_MATMUL_MAX_SIZE, and for a struct that kdl_matmul_find did not fill. */
+ * KDL_MATMUL_MAX_SIZE or whose packed bytes exceed size_t, and for a struct that kdl_matmul_find
+ * did not fill, or with other numbers of threads than it gives. */
 KDL_API kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *queue, kdl_matmul_matrix b,
                                    void *packed, uint32_t n, uint32_t k);
 

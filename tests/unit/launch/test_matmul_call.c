@@ -83,6 +83,36 @@ static void sizes_of_32_bits_are_refused(void **state) {
   }
 }
 
+/* Each is within the limit: their product is not. */
+static void what_size_t_does_not_count_is_refused(void **state) {
+  (void)state;
+  const uint32_t n = KDL_MATMUL_MAX_SIZE - 1, k = n;
+  const char *expected = "matmul: found a K by N matrix whose packed bytes exceed size_t, expected "
+                         "fewer columns or steps of K";
+  kdl_matmul matmul = nothing();
+  kdl_matmul_matrix any = kdl_matmul_rows(&matmul, 1);
+  matmul.pack = matmul.multiply = matmul.unpacked = matmul.sum = (kdl_kernel *)&matmul;
+  assert_int_equal(kdl_matmul_packed_size(KDL_MATMUL_F32_F32, n, k), 0);
+  assert_fails(kdl_matmul_pack(&matmul, NULL, any, &any, n, k), KDL_BAD_CALL, expected);
+  assert_fails(kdl_matmul_run(&matmul, NULL, any, &any, any, 1, n, k, KDL_MATMUL_SET), KDL_BAD_CALL,
+               expected);
+  assert_fails(kdl_matmul_run_unpacked(&matmul, NULL, any, any, &any, any, 1, n, k, KDL_MATMUL_SET),
+               KDL_BAD_CALL, expected);
+}
+
+static void other_numbers_of_threads_are_refused(void **state) {
+  (void)state;
+  kdl_matmul matmul = nothing();
+  kdl_matmul_matrix any = kdl_matmul_rows(&matmul, 1);
+  matmul.pack = matmul.multiply = matmul.unpacked = matmul.sum = (kdl_kernel *)&matmul;
+  matmul.threads = 0;
+  assert_fails(kdl_matmul_run(&matmul, NULL, any, &any, any, 1, 1, 1, KDL_MATMUL_SET), KDL_BAD_CALL,
+               "matmul: found 0 threads, expected 1 to 65536");
+  matmul.threads = KDL_MATMUL_MAX_THREADS + 1;
+  assert_fails(kdl_matmul_pack(&matmul, NULL, any, &any, 1, 1), KDL_BAD_CALL,
+               "matmul: found 65537 threads, expected 1 to 65536");
+}
+
 static void sizes_are_those_that_kernels_count(void **state) {
   (void)state;
   for (int type = 0; type <= KDL_MATMUL_F32_F16; ++type)
@@ -101,6 +131,8 @@ int main(void) {
       cmocka_unit_test(threads_have_a_most),
       cmocka_unit_test(what_was_not_found_is_refused),
       cmocka_unit_test(sizes_of_32_bits_are_refused),
+      cmocka_unit_test(what_size_t_does_not_count_is_refused),
+      cmocka_unit_test(other_numbers_of_threads_are_refused),
       cmocka_unit_test(sizes_are_those_that_kernels_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

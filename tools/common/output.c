@@ -4,6 +4,7 @@
 #include "lib/inspect/libraries.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
+#include "support/system/path_resolve.h"
 #include "tools/common/memory.h"
 
 #include <errno.h>
@@ -176,18 +177,47 @@ kdl_status cli_output_check(const char *path) {
   return status;
 }
 
+/* Whether saving to one path would replace what was saved to the other. */
+static bool is_same_file(const char *a, const char *b) {
+  struct stat info, other;
+  kdl_resolved_path to, with;
+  if (stat(a, &info) == 0 && !S_ISREG(info.st_mode)) /* /dev/null takes both */
+    return false;
+  if (kdl_path_resolve(a, &to) != KDL_OK)
+    return false;
+  bool is_same = false;
+  if (kdl_path_resolve(b, &with) == KDL_OK) {
+    is_same = fstat(to.folder, &info) == 0 && fstat(with.folder, &other) == 0 &&
+              info.st_dev == other.st_dev && info.st_ino == other.st_ino &&
+              strcmp(to.name, with.name) == 0;
+    kdl_resolved_path_close(&with);
+  }
+  kdl_resolved_path_close(&to);
+  return is_same;
+}
+
+static kdl_status check_two_outputs(const cli_args *args, const char *a, const char *b) {
+  const char *to = cli_args_value(args, a), *with = cli_args_value(args, b);
+  if (!to || (strcmp(to, "-") == 0) != (strcmp(with, "-") == 0))
+    return KDL_OK;
+  if (strcmp(to, "-") == 0)
+    return kdl_fail(KDL_BAD_CALL,
+                    "--%s=- and --%s=- both write to standard output: use a file for one", a, b);
+  return is_same_file(to, with)
+             ? kdl_fail(KDL_BAD_CALL, "--%s and --%s both write %s: use another file for one", a, b,
+                        with)
+             : KDL_OK;
+}
+
 kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options,
                                 const char **out_option) {
   const char *found = NULL;
-  for (; *options; ++options) {
-    const char *path = cli_args_value(args, *options);
-    if (!path || strcmp(path, "-") != 0)
-      continue;
-    if (found)
-      return kdl_fail(KDL_BAD_CALL,
-                      "--%s=- and --%s=- both write to standard output: use a file for one", found,
-                      *options);
-    found = *options;
+  for (const char *const *option = options; *option; ++option) {
+    const char *path = cli_args_value(args, *option);
+    for (const char *const *other = options; path && other < option; ++other)
+      KDL_TRY(check_two_outputs(args, *other, *option));
+    if (path && strcmp(path, "-") == 0)
+      found = *option;
   }
   *out_option = found;
   return KDL_OK;

@@ -35,7 +35,7 @@ kdl_status cli_output_capture(const char *path, cli_print *print, void *user);
 kdl_status cli_output_save_writer(const char *path, kdl_writer *writer);
 
 /* Which of the options, a NULL-terminated list, writes to standard output; nothing else may then.
- * *out_option is NULL where none does; KDL_BAD_CALL where two do. */
+ * *out_option is NULL where none does; KDL_BAD_CALL where two do, or write the same file. */
 kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options,
                                 const char **out_option);
 

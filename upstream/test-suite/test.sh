@@ -16,6 +16,7 @@ test_0001() {
 # Without the suite: with Debian's Google Benchmark and CMake functions in place of the suite's.
 build_0002() {
   grep -q 'add_subdirectory(OffloadDispatch)' "$SRC/MicroBenchmarks/CMakeLists.txt"
+  rm -rf "$BUILD/alone" # its sources are in the copy of this folder, which each run has anew
   cmake -S "$upstream/$series" -B "$BUILD/alone" -G Ninja -DSUITE="$SRC" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$LLVM/bin/clang" \
     -DCMAKE_CXX_COMPILER="$LLVM/bin/clang++" -DOFFLOAD_ROOT="$LLVM"
   nice -n 10 ninja -C "$BUILD/alone" -j "$JOBS"

@@ -12,7 +12,8 @@ import zipfile
 from . import _kdl
 from ._library import FLAGS, Library, Writer, printable
 
-MOST = 1 << 30  # bytes of libraries in an archive
+MOST = 1 << 30  # bytes of all members of an archive
+BEGINNING = 1 << 20  # bytes of a member, which tell whether it is a library
 STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -59,19 +60,35 @@ def _bad(name: str, words: str) -> _kdl.Error:
     return _kdl.BadFileError(f"{name}: {words}")
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Library | None:
-    """A member as a library, or None if it is not one."""
-    with archive.open(info) as file:
-        data = file.read()
+def _is_library(data: bytes, name: str) -> bool:
+    """Whether a file may be a library, by its beginning."""
     try:
-        return Library(_kdl.open_library(data, f"{name}:{info.filename}", 0))
+        _kdl.open_library(data, name, 0)
+    except _kdl.BadFileError as error:
+        return "format:" not in str(error)
+    except _kdl.Error:
+        pass
+    return True
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> tuple[Library, bytes] | None:
+    """A member as a library, and its bytes; None if it is not one."""
+    shown = f"{name}:{info.filename}"
+    with archive.open(info) as file:
+        if not _is_library(file.read(BEGINNING), shown):
+            while file.read(BEGINNING):  # checks the member's sum
+                pass
+            return None
+    data = archive.read(info)
+    try:
+        return Library(_kdl.open_library(data, shown, 0)), data
     except _kdl.BadFileError as error:
         if "format:" in str(error):
             return None
         raise
 
 
-def _members(source: typing.Any, name: str) -> dict[str, Library]:
+def _members(source: typing.Any, name: str) -> dict[str, tuple[Library, bytes]]:
     try:
         with zipfile.ZipFile(source if isinstance(source, (str, os.PathLike)) else io.BytesIO(source)) as archive:
             found = [info for info in archive.infolist() if not info.is_dir()]
@@ -87,7 +104,7 @@ def _members(source: typing.Any, name: str) -> dict[str, Library]:
         raise _bad(name, f"zip archive: {error}") from error  # from bzip2
     except Exception as error:  # pylint: disable=broad-exception-caught  # the type depends on the damage
         raise _bad(name, f"zip archive: {error}") from error
-    return {member: library for member, library in pairs if library is not None}
+    return {member: both for member, both in pairs if both is not None}
 
 
 def open_archive(source: typing.Any, name: str | None, flags: int) -> Archive:
@@ -95,13 +112,14 @@ def open_archive(source: typing.Any, name: str | None, flags: int) -> Archive:
     shown = name or (os.fspath(source) if isinstance(source, (str, os.PathLike)) else "<memory>")
     members = _members(source, shown)
     writer = Writer(digest=False)
-    for member, library in members.items():
+    for member, (library, whole) in members.items():
         for image in library:
             if image.parent is None:
                 keys = {key: value for key, value in image.metadata.items() if key not in ("triple", "arch", "member")}
-                writer.add(image.bytes(), triple=image.triple, arch=image.arch, offload_kind=image.offload_kind,
+                data = image.bytes()
+                writer.add(whole if data == whole else data, triple=image.triple, arch=image.arch, offload_kind=image.offload_kind,
                            metadata={**keys, "member": member})
     if not members:
         raise _bad(shown, "found no library among the members of a zip archive, expected one at least")
     handle = _kdl.open_library(writer.bytes(), shown, flags & ~FLAGS["file"])
-    return Archive(handle, source if isinstance(source, (str, os.PathLike)) else None, members)
+    return Archive(handle, source if isinstance(source, (str, os.PathLike)) else None, {member: library for member, (library, _) in members.items()})

@@ -230,7 +230,7 @@ class Writer:
 
     def add(self, image: typing.Any, *, triple: str, arch: str, offload_kind: int = 0, metadata: Mapping[str, str] | None = None) -> None:
         """Adds an image. metadata: further keys of docs/metadata.md."""
-        data = memoryview(image).tobytes()
+        data = image if isinstance(image, builtins.bytes) else memoryview(image).tobytes()
         pairs = {"triple": triple, "arch": arch, **(metadata or {})}
         self._images.append((data, pairs, offload_kind, _kdl.declared_kind(data)))
 

@@ -3,6 +3,8 @@
 import contextlib
 import io
 import os
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -102,6 +104,24 @@ def test_archives_that_are_damaged_anywhere(compression):
             damaged[at] ^= bits
             with contextlib.suppress(kdl.Error):
                 kdl.open(bytes(damaged))
+
+
+def test_what_opening_takes(tmp_path):
+    """Of members that are no libraries their beginning alone; of shared objects three copies, and one more of an image."""
+    size = 64 << 20
+    with zipfile.ZipFile(tmp_path / "weights.pt2", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.write(os.path.realpath("/proc/self/exe"), "p.so")
+        archive.writestr("weights", bytes(2 * size))
+    with open("/bin/true", "rb") as file:
+        program = file.read()
+    with zipfile.ZipFile(tmp_path / "libraries.pt2", "w") as archive:
+        for i in range(4):
+            archive.writestr(f"{i}.so", program + bytes(size // 4))
+    taken = ("import kdl, resource, sys; before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; kdl.open(sys.argv[1]);"
+             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)")
+    for name, most in (("weights", size), ("libraries", 3 * size + size // 2)):
+        out = subprocess.run([sys.executable, "-c", taken, tmp_path / f"{name}.pt2"], check=True, capture_output=True, text=True).stdout
+        assert int(out) * 1024 < most
 
 
 def test_archives_that_are_too_large(monkeypatch, package):

@@ -29,7 +29,7 @@ OWN = {
     "ext/jit/commands/cache_stat.c": {"mode_names[settings->mode]"},
     "ext/trace/trace.c": {"kdl_error_message()", "name"},  # the path of the user's KDL_TRACE
     "lib/device/spec_json.c": {"*joined", "keys[i].name", "kdl_backend_name(spec->backend)", "quote"},  # tokens, which were parsed
-    "lib/registry/discover_json.c": {"kdl_backend_name(report->backend)", "kdl_driver_state_name(report->state)", "kdl_version()", "texts[i].key"},
+    "lib/registry/discover_json.c": {"kdl_backend_name(report->backend)", "kdl_driver_state_names[report->state]", "kdl_version()", "texts[i].key"},
     "lib/trust/settings.c": {"found", "path", "safe_owner_text"},  # the path is made printable
     "lib/trust/trust.c": {"line"},  # made printable
     "mlir/runtime/error.c": {"message"},  # names in the program that runs, and messages of libkdl, which are printable

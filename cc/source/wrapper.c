@@ -68,25 +68,25 @@ static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
   if (cc_kernel_has(kernel, CC_BLOCK))
     snprintf(length, sizeof length, "%u", kernel->values[CC_BLOCK][d]);
   else
-    snprintf(length, sizeof length, "group->block[%d]", d);
+    snprintf(length, sizeof length, "kdl_cc_group->block[%d]", d);
   fprintf(out, "%skdl_item.block[%d] = %s;\n", indents[d], d, length);
   if (cc_kernel_has_barrier(kernel))
     fprintf(out, "%s{\n%s  kdl_item.thread[%d] = kdl_cc_thread(%d);\n", indents[d], indents[d], d,
             d);
   else
     fprintf(out,
-            "%sfor (uint32_t i%d = 0; i%d < %s; ++i%d) {\n"
-            "%s  kdl_item.thread[%d] = i%d;\n",
+            "%sfor (uint32_t kdl_cc_i%d = 0; kdl_cc_i%d < %s; ++kdl_cc_i%d) {\n"
+            "%s  kdl_item.thread[%d] = kdl_cc_i%d;\n",
             indents[d], d, d, length, d, indents[d], d, d);
 }
 
 /* Without group memory from the launch, the kernel would write through a null pointer. */
 static void write_dynamic_check(FILE *out, const char *name) {
   fprintf(out,
-          "  if (group->shared_size == 0) {\n"
-          "    if (group->size < sizeof *group || !group->error)\n"
+          "  if (kdl_cc_group->shared_size == 0) {\n"
+          "    if (kdl_cc_group->size < sizeof *kdl_cc_group || !kdl_cc_group->error)\n"
           "      __builtin_trap();\n"
-          "    __atomic_store_n(group->error, \"kernel %s has dynamic group memory "
+          "    __atomic_store_n(kdl_cc_group->error, \"kernel %s has dynamic group memory "
           "(KDL_LOCAL_DYNAMIC): found a launch without any, expected KDL_DYNAMIC, "
           "kdl_launch_desc.shared or kdl run --shared=BYTES\", __ATOMIC_RELAXED);\n"
           "    return;\n"
@@ -112,16 +112,19 @@ int cc_wrapper_bound_parameter(const cc_kernel *kernel) {
  * each work-item is gone: as a mask, it makes loads and stores slower. */
 static void write_whole_groups(FILE *out, const cc_kernel *kernel, int bound) {
   const char *name = kernel->name;
-  fprintf(out,
-          "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n"
-          "  if (((uint64_t)group->group[0] + 1) * %u <= *(const uint32_t *)args[%d])\n"
-          "    kdl_cc_items_%s(group, args, 1);\n"
-          "  else\n"
-          "    kdl_cc_items_%s(group, args, 0);\n"
-          "}\n",
-          name, kernel->values[CC_BLOCK][0], bound, name, name);
+  fprintf(
+      out,
+      "void kdl_cc_run_%s(const kdl_host_group *kdl_cc_group, const void *const *kdl_cc_args) {\n"
+      "  if (((uint64_t)kdl_cc_group->group[0] + 1) * %u <= *(const uint32_t *)kdl_cc_args[%d])\n"
+      "    kdl_cc_items_%s(kdl_cc_group, kdl_cc_args, 1);\n"
+      "  else\n"
+      "    kdl_cc_items_%s(kdl_cc_group, kdl_cc_args, 0);\n"
+      "}\n",
+      name, kernel->values[CC_BLOCK][0], bound, name, name);
 }
 
+/* What it declares has a prefix, because a kernel and the types of its parameters may have any
+ * name. */
 static void write_group_function(FILE *out, const cc_kernel *kernel) {
   const char *name = kernel->name;
   int bound = cc_wrapper_bound_parameter(kernel);
@@ -130,38 +133,42 @@ static void write_group_function(FILE *out, const cc_kernel *kernel) {
           " __asm__(\"%s\");\n",
           name, name);
   if (bound < 0)
-    fprintf(out, "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n",
+    fprintf(out,
+            "void kdl_cc_run_%s(const kdl_host_group *kdl_cc_group, const void *const "
+            "*kdl_cc_args) {\n",
             name);
   else
     fprintf(out,
-            "static void kdl_cc_items_%s(const kdl_host_group *group, const void *const *args, "
-            "const int is_whole) {\n",
+            "static void kdl_cc_items_%s(const kdl_host_group *kdl_cc_group, const void *const "
+            "*kdl_cc_args, "
+            "const int kdl_cc_is_whole) {\n",
             name);
   if (kernel->has_dynamic_local)
     write_dynamic_check(out, name);
   for (size_t i = 0; i < kernel->param_count; ++i)
-    fprintf(out, "  const __typeof__(%s) p%zu = *(const __typeof__(%s) *)args[%zu];\n",
+    fprintf(out,
+            "  const __typeof__(%s) kdl_cc_p%zu = *(const __typeof__(%s) *)kdl_cc_args[%zu];\n",
             kernel->params[i].type, i, kernel->params[i].type, i);
   for (int d = 0; d < 3; ++d)
     fprintf(out,
-            "  kdl_item.group[%d] = group->group[%d];\n"
-            "  kdl_item.group_count[%d] = group->group_count[%d];\n",
+            "  kdl_item.group[%d] = kdl_cc_group->group[%d];\n"
+            "  kdl_item.group_count[%d] = kdl_cc_group->group_count[%d];\n",
             d, d, d, d);
-  fputs("  kdl_item.dynamic = group->shared;\n"
-        "  (void)args;\n",
+  fputs("  kdl_item.dynamic = kdl_cc_group->shared;\n"
+        "  (void)kdl_cc_args;\n",
         out);
   for (int direction = 2; direction >= 0; --direction)
     write_loop(out, kernel, direction);
   if (bound >= 0)
     fprintf(
         out,
-        "        if (is_whole)\n"
+        "        if (kdl_cc_is_whole)\n"
         "          __builtin_assume(kdl_item.group[0] * kdl_item.block[0] + kdl_item.thread[0] < "
-        "p%d);\n",
+        "kdl_cc_p%d);\n",
         bound);
   fprintf(out, "        %s(", name);
   for (size_t i = 0; i < kernel->param_count; ++i)
-    fprintf(out, "%sp%zu", i ? ", " : "", i);
+    fprintf(out, "%skdl_cc_p%zu", i ? ", " : "", i);
   fputs(");\n      }\n    }\n  }\n}\n", out);
   if (bound >= 0)
     write_whole_groups(out, kernel, bound);

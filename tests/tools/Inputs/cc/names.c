@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels with the names of functions of libc and libm. */
+/* Kernels with the names of functions of libc and libm, and of what kdl cc could declare beside them. */
 #include <kdl/kernel.h>
 
 KDL_BLOCK(64)
@@ -23,3 +23,14 @@ NAMED(time, 6)
 NAMED(select, 7)
 NAMED(malloc, 8)
 NAMED(abort, 9)
+NAMED(group, 10)
+NAMED(args, 11)
+NAMED(i0, 12)
+NAMED(p0, 13)
+
+KDL_BLOCK(2)
+__gpu_kernel void is_whole(__gpu_global uint32_t *y, uint32_t n) {
+  uint32_t i = __gpu_block_id(0) * __gpu_num_threads(0) + __gpu_thread_id(0);
+  if (i < n)
+    y[i] = 14;
+}

@@ -17,8 +17,7 @@ enum { largest_file = 1 << 20 };
 static void limit_ptx(kdl_device_routes *routes) {
   kdl_device_rule rule;
   for (size_t i = 1; i < routes->count; ++i) {
-    if (routes->specs[0].backend == KDL_BACKEND_CUDA &&
-        kdl_text_starts(kdl_text_of(routes->specs[i].arch), "sm_") && !routes->specs[i].ptx &&
+    if (kdl_device_spec_family(&routes->specs[i]) == KDL_FAMILY_NVPTX && !routes->specs[i].ptx &&
         kdl_device_spec_compile(&routes->specs[0], &rule) == KDL_OK)
       routes->specs[i].ptx = rule.ptx;
   }

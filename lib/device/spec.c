@@ -129,7 +129,7 @@ static bool compile_spec(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOK
   kdl_parse_error parse = {0, "a version for driver, as in 13.0"};
   bool is_wrong = row->has_driver_version && spec->driver[0] &&
                   !parse_driver_version(kdl_text_of(spec->driver), &version, &parse.position);
-  if (!is_wrong && spec->backend == KDL_BACKEND_CUDA && version >> 16 > most_cuda) {
+  if (!is_wrong && desc.family == KDL_FAMILY_NVPTX && version >> 16 > most_cuda) {
     is_wrong = true;
     parse = (kdl_parse_error){0, expected_cuda(version >> 16)};
   }
@@ -170,9 +170,14 @@ static void print_value(kdl_out *out, const char *value) {
   kdl_out_format(out, "\"");
 }
 
+/* Before an arch that is a number. */
+static const char *ip_prefix(const kdl_device_spec *spec) {
+  bool is_ip = kdl_device_spec_family(spec) == KDL_FAMILY_INTEL && kdl_is_digit(spec->arch[0]);
+  return is_ip ? "ip=" : "";
+}
+
 void kdl_device_spec_print(const kdl_device_spec *spec, kdl_out *out) {
-  bool is_ip = spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_is_digit(spec->arch[0]);
-  kdl_out_format(out, "%s:%s%s", kdl_backend_name(spec->backend), is_ip ? "ip=" : "", spec->arch);
+  kdl_out_format(out, "%s:%s%s", kdl_backend_name(spec->backend), ip_prefix(spec), spec->arch);
   size_t count;
   const kdl_spec_key *keys = kdl_spec_keys(&count);
   for (size_t i = 0; i < count; ++i) {
@@ -284,7 +289,7 @@ static kdl_status parse_backend(parser *p, kdl_device_spec *spec) {
 }
 
 static kdl_status parse_arch(parser *p, kdl_device_spec *spec) {
-  if (spec->backend == KDL_BACKEND_LEVEL_ZERO &&
+  if (kdl_backend_row_of(spec->backend)->family == KDL_FAMILY_INTEL &&
       kdl_text_starts(kdl_text_substr(p->line, p->at), "ip="))
     p->at += 3;
   p->arch_at = p->at;
@@ -388,12 +393,13 @@ static const char *nearest_token(kdl_feature_class which, kdl_string word) {
 }
 
 /* The processor or CPU that is nearest to a misspelled one. */
-static const char *nearest_arch(kdl_backend backend, kdl_string word) {
+static const char *nearest_arch(const kdl_device_spec *spec, kdl_string word) {
   kdl_nearest nearest = kdl_nearest_to(word);
-  if (backend == KDL_BACKEND_HIP) {
+  kdl_target_family family = kdl_device_spec_family(spec);
+  if (family == KDL_FAMILY_AMDGCN) {
     for (size_t i = 0; kdl_amdgcn_at(i); ++i)
       kdl_nearest_add(&nearest, kdl_amdgcn_at(i)->name);
-  } else if (backend == KDL_BACKEND_HOST) {
+  } else if (kdl_families[family].features != KDL_CLASS_GPU) {
     for (size_t i = 0; kdl_x86_cpu_at(i); ++i)
       kdl_nearest_add(&nearest, kdl_x86_cpu_at(i));
     for (size_t i = 0; kdl_aarch64_base_at(i); ++i)
@@ -410,7 +416,7 @@ static kdl_status fail_compile(const parser *p, const kdl_device_spec *spec,
     const char *expected = error->parse.expected;
     if (spec->backend == KDL_BACKEND_HOST)
       expected = "x86-64 to x86-64-v4, armv8-a to armv9.4-a or a CPU, then +features";
-    const char *suggestion = nearest_arch(spec->backend, word_at(p, p->arch_at, ":+ \t"));
+    const char *suggestion = nearest_arch(spec, word_at(p, p->arch_at, ":+ \t"));
     return fail_at(p, p->arch_at, " \t", suggestion, expected);
   }
   size_t at = (key ? value_offset(p, key) : p->arch_at) + error->parse.position;
@@ -505,8 +511,7 @@ kdl_status kdl_device_routes_parse_keys(const char *line, size_t at, kdl_device_
 static void print_spec_arch(const kdl_device_spec *spec, kdl_out *out) {
   kdl_string arch = kdl_text_of(spec->arch);
   size_t length = spec->backend == KDL_BACKEND_HOST ? kdl_text_find(arch, 0, "+") : arch.length;
-  bool is_ip = spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_is_digit(arch.data[0]);
-  kdl_out_format(out, "%s%.*s", is_ip ? "ip=" : "", (int)length, arch.data);
+  kdl_out_format(out, "%s%.*s", ip_prefix(spec), (int)length, arch.data);
 }
 
 void kdl_device_spec_summary(const kdl_device_spec *spec, kdl_out *out) {

@@ -51,7 +51,8 @@ static size_t arch_base(const kdl_device_spec *spec, bool narrow) {
 static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow) {
   char arch[64];
   kdl_out out = {arch, sizeof arch, 0};
-  if (spec->backend != KDL_BACKEND_LEVEL_ZERO || !kdl_out_intel(&out, kdl_text_of(spec->arch)))
+  if (kdl_device_spec_family(spec) != KDL_FAMILY_INTEL ||
+      !kdl_out_intel(&out, kdl_text_of(spec->arch)))
     kdl_out_format(&out, "%.*s", (int)arch_base(spec, narrow), spec->arch);
   cli_table_add(table, (kdl_string){arch, out.used});
 }
@@ -78,7 +79,7 @@ static void add_below(cli_table *table, const kdl_device_spec *spec) {
   list_features(spec, &(kdl_out){list, sizeof list, 0});
   for (char *at = list; *at; ++at)
     *at = *at == '+' ? ' ' : *at;
-  if (spec->backend == KDL_BACKEND_HIP)
+  if (kdl_device_spec_family(spec) == KDL_FAMILY_AMDGCN)
     snprintf(flags, sizeof flags, "%s", spec->arch + arch_base(spec, true));
   for (char *at = flags; (at = strchr(at, ':'));)
     *at = ' ';

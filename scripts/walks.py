@@ -9,7 +9,7 @@ function is called.
     scripts/walks.py --files         also which files, with the number of functions
 
 Subprocesses are not followed: of bitcode, the part before and after kdl-ld is counted. Functions are those
-of support, lib, ext, include, tools, pack, cc and mlir/runtime in the program and libkdl; those of the fake drivers are not.
+of support, lib, ext, include, tools, pack, cc, compiler and mlir/runtime in the program and libkdl; those of the fake drivers are not.
 """
 import argparse
 import collections
@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PARTS = ("support/", "lib/", "ext/", "include/", "tools/", "pack/", "cc/", "mlir/runtime/")
+PARTS = ("support/", "lib/", "ext/", "include/", "tools/", "pack/", "cc/", "compiler/", "mlir/runtime/")
 TARGETS = ("kdl", "kdl_shared", "kdl_mlir_runtime", "fake_whole_cuda", "fake_kdl_ld", "test_image_mark3")
 KEY = "kdl.kernel.mark=sig=ptr<u32> u32; block=256x1x1"
 PTX = """.version 7.8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "ld/groups_command.h"
+#include "ld/commands.h"
 
 #include "compiler/ir/groups/groups.h"
 #include "compiler/ir/linker/module.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "ld/portable_command.h"
+#include "ld/commands.h"
 
 #include "compiler/ir/portable/form.h"
 #include "ld/confine/confine.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "ld/request.h"
+#include "ld/commands.h"
 
 #include "lib/inspect/devices.h"
 #include "support/base/error.h"

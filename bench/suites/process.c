@@ -3,7 +3,7 @@
 
 #include "peers/peer.h"
 #include "support/base/error.h"
-#include "support/system/process.h"
+#include "support/system/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>

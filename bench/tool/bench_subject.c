@@ -5,8 +5,8 @@
 
 #include "lib/inspect/metadata.h"
 #include "support/base/error.h"
-#include "tools/common/extent.h"
 #include "tools/common/memory.h"
+#include "tools/common/options.h"
 #include "tools/common/run_args.h"
 
 #include <stdio.h>

@@ -33,4 +33,19 @@ cc_nodes cc_ast_nodes(kdl_arena *arena, kdl_string dump, const char *file, kdl_s
 /* The index of child `n` of a node; the count of nodes if there is none. */
 size_t cc_ast_child(const cc_nodes *nodes, size_t node, size_t n);
 
+/* ------------------------------------------------------------------------------------------ */
+/* The lines of Clang's -ast-dump, for this folder                                              */
+
+typedef struct cc_dump_locations {
+  cc_location name;         /* of the node's name; of its begin if it has no name */
+  cc_location first, final; /* where its first and its last token begin */
+} cc_dump_locations;
+
+/* The level of a node, from its indentation. Advances *line to the node's kind. */
+unsigned cc_dump_level(kdl_string *line);
+
+/* Parses the locations of a node, from its kind on; line 0 if it has none. The dump omits a file or
+ * line that equals that of the location before, which is `last`: so call this for every node. */
+cc_dump_locations cc_dump_read_locations(kdl_string node, cc_location *last);
+
 #endif

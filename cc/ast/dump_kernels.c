@@ -14,7 +14,6 @@
  * In C++, each namespace or extern "C" around a function adds one level.
  */
 #include "cc/ast/clang_ast.h"
-#include "cc/ast/dump.h"
 #include "tools/common/lines.h"
 
 enum { child_level = 1, value_level = 3 }; /* levels below a function's */

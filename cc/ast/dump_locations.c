@@ -6,7 +6,7 @@
  *     ParmVarDecl 0x55d8 <col:25, col:31> col:31 used a 'float'
  *     TypedefDecl 0x5590 <<invalid sloc>> <invalid sloc> implicit __int128_t '__int128'
  */
-#include "cc/ast/dump.h"
+#include "cc/ast/clang_ast.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cc/ast/clang_ast.h"
-#include "cc/ast/dump.h"
 #include "tools/common/lines.h"
 
 /* Where the lines of a text begin. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Textual LLVM IR, read and edited line by line.
+ * Textual LLVM IR, read and edited line by line. With compiler/text, these alone depend on the text.
  *
- * Only this folder depends on the text, so that LLVM passes can replace these functions one by one.
+ * What reads it decides what a compile needs, and names lines of it in messages: `kdl cc` does that
+ * where no kdl-ld is installed too, so these are no passes over LLVM. The one edit is no pass for
+ * the same reason: every image for a CPU has it, and only kernels with barriers need kdl-ld
+ * (cc/job/lower_groups.c, decision 9).
  */
 #ifndef KDL_CC_IR_IR_TEXT_H
 #define KDL_CC_IR_IR_TEXT_H

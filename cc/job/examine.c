@@ -6,7 +6,7 @@
 #include "lib/inspect/images.h"
 #include "support/base/error.h"
 #include "tools/common/images/name_set.h"
-#include "tools/common/images/signatures.h"
+#include "tools/common/images/vocabulary.h"
 
 #include <string.h>
 

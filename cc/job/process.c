@@ -2,7 +2,7 @@
 #include "cc/job/process.h"
 
 #include "support/base/error.h"
-#include "support/system/process.h"
+#include "support/system/subprocess.h"
 #include "support/system/variables.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"

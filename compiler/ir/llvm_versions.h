@@ -21,8 +21,7 @@ enum { ir_amd_wavefront_is_implied = LLVM_VERSION_MAJOR >= 23 };
 /* Whether LLVM evaluates calls of its intrinsics with constants in spite of `nobuiltin`. */
 enum { ir_intrinsics_are_evaluated = LLVM_VERSION_MAJOR >= 24 };
 
-/* Whether the time in which loops are vectorised is exponential (compiler/ir/linker/vectorise.h).
- */
+/* Whether the time in which loops are vectorised is exponential: see ir_limit_vectoriser. */
 enum { ir_vectoriser_is_exponential = LLVM_VERSION_MAJOR == 23 };
 
 /* The name of the feature AMX-TF32; "" where LLVM does not have it. */

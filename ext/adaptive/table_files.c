@@ -4,7 +4,7 @@
 #include "ext/adaptive/table.h"
 
 #include "support/base/error.h"
-#include "support/system/cache_folder.h"
+#include "support/system/cache_settings.h"
 #include "support/system/environment.h"
 #include "support/system/file.h"
 

@@ -6,7 +6,6 @@
  *
  * HIP does not report which image of a bundle it selects, so that none is recorded.
  */
-#include "ext/inject/handles.h"
 #include "ext/inject/image_bytes.h"
 #include "ext/inject/launches.h"
 #include "ext/inject/recording.h"

@@ -6,6 +6,7 @@
 #include "ext/inject/recording.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct kdl_cached_count {
   const void *function;
@@ -39,5 +40,21 @@ static inline void kdl_launch_add(kdl_launch_count *count) {
 /* Counts the first launch of a kernel by this thread, and records the load call that its handle
  * comes from. */
 void kdl_launch_first(const void *function, const char *kernel);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Handles: the load call that a library, module, kernel or function comes from. Any thread     */
+
+/* The number of a new load call, from 1 on. */
+uint32_t kdl_load_number(void);
+
+/* A handle that is used again belongs to the last call that made it. `name` is that of a kernel,
+ * and is copied, or NULL. */
+void kdl_handle_set(const void *handle, uint32_t load, const char *name);
+
+/* 0 where it is unknown. */
+uint32_t kdl_handle_load(const void *handle);
+
+/* NULL where it has none. It stays valid. */
+const char *kdl_handle_name(const void *handle);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/inject/recording.h"
 
-#include "ext/inject/recording_format.h"
 #include "support/base/cancel.h"
 #include "support/system/file_limit.h"
 #include "support/system/variables.h"

@@ -12,6 +12,8 @@
 #ifndef KDL_EXT_INJECT_RECORDING_H
 #define KDL_EXT_INJECT_RECORDING_H
 
+#include "support/base/hash.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +54,22 @@ bool kdl_record_find_file(const void *address, char *out_path, size_t size, uint
 /* Saves bytes next to the log, for an explanation, and returns the file's path in `room`; "" where
  * that fails. */
 const char *kdl_record_save(const void *data, size_t size, char *room, size_t room_size);
+
+/* ------------------------------------------------------------------------------------------ */
+/* What the writer and the reader agree on                                                      */
+
+/* Slots of PID-N.counts. */
+enum {
+  KDL_RECORDING_GRAPHS = 0, /* launches of graphs */
+  KDL_RECORDING_OTHERS = 1, /* launches of kernels without a slot */
+  KDL_RECORDING_LOST = 2,   /* lines that could not be written, as on a full disk */
+  KDL_RECORDING_FIRST = 3,  /* of a kernel */
+  KDL_RECORDING_KERNELS = 65536,
+};
+
+/* The same in every process, other than kdl_hash_text. */
+static inline uint64_t kdl_recording_hash(const void *data, size_t size) {
+  return kdl_hash_add(0x6b646c2d74726163u, (kdl_string){data, size});
+}
 
 #endif

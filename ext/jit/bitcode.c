@@ -2,7 +2,7 @@
 #include "ext/jit/bitcode.h"
 
 #include "ext/jit/identity.h"
-#include "ext/jit/link_run.h"
+#include "ext/jit/linker.h"
 #include "ext/jit/portable.h"
 #include "lib/hooks.h"
 #include "lib/inspect/images.h"

@@ -35,4 +35,19 @@ kdl_status kdl_link_key_snapshot(const kdl_link_task *task, kdl_link_key *key);
 /* KDL_OK where the key matches the copied bytes and the current state of the other files. */
 kdl_status kdl_link_key_check(const kdl_link_task *task, const kdl_link_key *key);
 
+/* ------------------------------------------------------------------------------------------ */
+/* Linking an image of a library for a device                                                   */
+
+typedef struct kdl_link_result {
+  void *image; /* malloc'ed, a NUL follows */
+  size_t size;
+  char *notes;                  /* for the cache; malloc'ed */
+  char uncacheable_reason[256]; /* why it must not be cached; "" where it may */
+  bool out_of_memory;           /* the reason is that memory ran out */
+} kdl_link_result;
+
+/* Takes the snapshot of the key, and links it. `name` is for messages. */
+kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_link_limits *limits,
+                        const char *name, kdl_link_result *out_result);
+
 #endif

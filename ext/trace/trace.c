@@ -2,10 +2,9 @@
 #include "ext/trace/trace.h"
 
 #include "ext/trace/traced_device.h"
-#include "ext/trace/write.h"
 #include "lib/hooks.h"
 #include "support/base/error.h"
-#include "support/base/size.h"
+#include "support/base/text.h"
 #include "support/system/environment.h"
 #include "support/system/file.h"
 #include "support/system/lock.h"

@@ -17,6 +17,9 @@
 
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
+#include <stdint.h>
+
 typedef struct kdl_trace_settings {
   const char *path;
   uint64_t bytes;   /* limit for records */
@@ -93,5 +96,20 @@ static inline void kdl_trace_device_time(const kdl_trace_subject *subject, uint6
                                          uint64_t end_ns, uint64_t launched, const void *queue) {
   kdl_trace_add_record(KDL_TRACE_DEVICE_TIME, subject, begin_ns, end_ns, queue, launched, false);
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* The file: trace events in JSON, docs/tracing.md                                              */
+
+#define KDL_TRACE_SCHEMA "kdl-trace-1"
+
+/* The file's description of the trace. */
+typedef struct kdl_trace_header {
+  int64_t started; /* seconds since 1970 */
+  uint64_t bytes;
+  bool device_time;
+} kdl_trace_header;
+
+/* Writes every record that exists now. False with errno. */
+bool kdl_trace_write(const kdl_trace_header *header, int fd);
 
 #endif

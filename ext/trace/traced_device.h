@@ -4,7 +4,7 @@
 #ifndef KDL_EXT_TRACE_TRACED_DEVICE_H
 #define KDL_EXT_TRACE_TRACED_DEVICE_H
 
-#include "ext/trace/subject.h"
+#include "ext/trace/buffer.h"
 
 #include <kdl/backend.h>
 

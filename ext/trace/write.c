@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "ext/trace/write.h"
-
 #include "ext/trace/trace.h"
+
 #include "ext/trace/traced_device.h"
 #include "support/json/writer.h"
 #include "support/system/file.h"

@@ -2,8 +2,6 @@
 #include "ld/confine/confine.h"
 
 #include "compiler/toolchain/toolchain.h"
-#include "ld/confine/filter.h"
-#include "ld/confine/landlock.h"
 #include "ld/confine/worker.h"
 #include "lib/inspect/libraries.h"
 #include "lib/inspect/trust.h"

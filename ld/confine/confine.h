@@ -20,6 +20,8 @@
 
 #include "compiler/ir/linker/request.h"
 
+#include <stdbool.h>
+
 /* The confinement that is in force. */
 typedef struct ld_confinement {
   bool has_no_new_privileges;
@@ -46,5 +48,44 @@ kdl_status ld_confine(const ir_request *request, const char *builtin, const char
 /* Confines this process as for a request without files, tries forbidden operations, and prints the
  * results, one "KEY VALUE" per line. `planted` is a file in /tmp that it could write to before. */
 kdl_status ld_confine_print(const char *planted);
+
+/* ------------------------------------------------------------------------------------------ */
+/* System calls (filter.c)                                                                      */
+
+/* Restricts the system calls of this process and all that it starts, by seccomp: an allow-list.
+ * Other calls fail with EPERM. */
+
+typedef enum ld_filter_signals {
+  LD_FILTER_SIGNALS_OWN,    /* to the process that installs it; its children send none */
+  LD_FILTER_SIGNALS_SCOPED, /* to any: a namespace or Landlock protects other processes */
+} ld_filter_signals;
+
+/* Needs "no new privileges". 0, or an errno. */
+int ld_filter_install(ld_filter_signals signals);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files (landlock.c)                                                                           */
+
+/* Restricts the files that this process may use: Landlock (Linux 5.13) by its system calls. */
+
+typedef struct ld_landlock {
+  int rules;   /* a descriptor; -1: none */
+  int version; /* of the interface; 0: none */
+  int problem; /* errno of the call that failed */
+} ld_landlock;
+
+typedef enum ld_landlock_right {
+  LD_LANDLOCK_READ,  /* read the file, or all files in a folder */
+  LD_LANDLOCK_RUN,   /* read and execute */
+  LD_LANDLOCK_WRITE, /* write the file */
+} ld_landlock_right;
+
+ld_landlock ld_landlock_begin(void);
+
+/* Adds a rule. A path that does not exist needs none. */
+void ld_landlock_allow(ld_landlock *landlock, const char *path, ld_landlock_right right);
+
+/* Puts the rules in force and frees them. False with `problem` where that fails. */
+bool ld_landlock_end(ld_landlock *landlock);
 
 #endif

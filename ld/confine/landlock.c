@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "ld/confine/landlock.h"
+#include "ld/confine/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "ld/confine/worker.h"
 
 #include "support/base/error.h"
-#include "support/system/process.h"
+#include "support/system/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>

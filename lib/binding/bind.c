@@ -7,7 +7,7 @@
 #include "lib/binding/specialize.h"
 #include "lib/inspect/images.h"
 #include "lib/inspect/libraries.h"
-#include "lib/registry/amx_permission.h"
+#include "lib/registry/device.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/base/trace_phase.h"

@@ -6,7 +6,7 @@
 
 #include "lib/device/spec.h"
 #include "lib/hooks.h"
-#include "lib/library/scope.h"
+#include "lib/library/library.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/hash.h"

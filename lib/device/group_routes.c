@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/device/group_routes.h"
+#include "lib/device/spec.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/device/named_devices.h"
 
-#include "lib/device/spec_json.h"
+#include "lib/device/spec.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
 

@@ -6,6 +6,8 @@
 #include "lib/device/backends.h"
 #include "lib/target/target.h"
 
+#include <stdio.h>
+
 enum { KDL_DEVICE_CLASS_COUNT = KDL_DEVICE_CPU + 1 };
 
 /* Parses a line. Fails with KDL_BAD_CALL and a message with the offset, what was found and expected
@@ -51,5 +53,41 @@ void kdl_spec_add_token(char *field, size_t size, const char *token);
 void kdl_spec_set_uuid(kdl_spec_uuid *field, const void *bytes);
 void kdl_spec_set_pci(kdl_spec_pci *field, uint32_t domain, uint32_t bus, uint32_t device,
                       uint32_t function);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices of several drivers                                                                   */
+
+/* Groups specs into devices: specs of different drivers with the same UUID, or else the same PCI
+ * address, are one device. The specs are in the order of their backends. Writes for each spec the
+ * index of the first route of its device. */
+void kdl_group_routes(const kdl_device_spec *const *specs, size_t count, size_t *out_first);
+
+/* Whether two queries of a driver list the same device: the same number of the same driver, and no
+ * known identity (UUID, PCI address) differs. Other properties may have changed. */
+bool kdl_device_spec_is_same_device(const kdl_device_spec *known, const kdl_device_spec *found);
+
+/* The default order of devices, as for qsort: discrete GPUs, integrated ones, accelerators, CPUs;
+ * within a class by backend, then by number. */
+int kdl_device_spec_compare(const kdl_device_spec *a, const kdl_device_spec *b);
+
+/* ------------------------------------------------------------------------------------------ */
+/* JSON                                                                                         */
+
+/* Device specs as JSON: the output of `kdl devices --json` on one machine describes its devices on
+ * another. docs/devices.md has the format. */
+
+/* Writes an object at the current column, indented by `indent`, without a final newline. */
+void kdl_device_spec_write_json(const kdl_device_spec *spec, int indent, FILE *file);
+
+/* Writes the members alone, one per line, without a comma or newline after the last. */
+void kdl_device_spec_write_members(const kdl_device_spec *spec, int indent, FILE *file);
+
+/* Reads a device: an object with "backend" and "arch", whose array "routes" may have further specs;
+ * or element `index` of an array of them, or of the array "devices" of an object. Ignores members
+ * that are not keys of a spec. *out_count is the number of devices. `name` is for messages, which
+ * have line and column. */
+kdl_status kdl_device_routes_read_json(const char *name, const void *data, size_t size,
+                                       size_t index, kdl_device_routes *out_routes,
+                                       size_t *out_count);
 
 #endif

@@ -259,7 +259,7 @@ typedef struct kdl_candidate {
   uint8_t kind;           /* kdl_image_kind, by its rule */
   uint8_t presence;       /* kdl_presence of the kernel */
   bool eligible;          /* may run, and holds the kernel */
-  bool needs_amx : 1;     /* lib/registry/amx_permission.h */
+  bool needs_amx : 1;     /* lib/registry/device.h */
   bool has_condition : 1; /* its key for the kernel has the field `when` */
   bool is_translated : 1; /* SPIR-V that the driver does not take: kdl-ld translates it */
   uint64_t order[2];      /* larger is first */

@@ -3,9 +3,6 @@
 #include "lib/library/library.h"
 
 #include "lib/inspect/images.h"
-#include "lib/library/embedded.h"
-#include "lib/library/scope.h"
-#include "lib/library/search.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/sized.h"

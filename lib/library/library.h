@@ -21,7 +21,7 @@ struct kdl_library {
   kdl_container *container; /* the library itself is in its arena */
   atomic_size_t references;
   uint32_t flags;           /* KDL_OPEN_ */
-  kdl_library *next_global; /* lib/library/scope.h */
+  kdl_library *next_global; /* see kdl_scope_visit */
   kdl_catalog *catalog;     /* its images' rules, kernels and rankings */
   _Atomic(kdl_attachment *) attachments;
   _Atomic(kdl_stored_image *) stored_images; /* NULL until first used */
@@ -62,5 +62,31 @@ typedef struct kdl_name_buffer {
 
 /* Copies the name to the buffer, with a NUL, and lets it point there. False when out of memory. */
 bool kdl_name_buffer_set(kdl_name_buffer *buffer, kdl_string *name);
+
+/* Opens the libraries embedded in the program or shared object at an address: from its file or,
+ * where that no longer exists, from its mapping. `name` as for kdl_container_open_self. */
+kdl_status kdl_embedded_open(const void *address, const char *name, kdl_container **out_container);
+
+/* Where kdl_open searches, by the rules of <kdl/kdl.h>: the file or folder that `name` refers to
+ * for the code at address `caller`. The caller frees *out_path. KDL_IO, with every path that was
+ * tried, where there is none. */
+kdl_status kdl_search(const char *name, const void *caller, char **out_path);
+
+/* Opens a file, or all files of a folder as one library; `name` is for messages, NULL: the path. */
+kdl_status kdl_search_open(const char *path, const char *name, kdl_container **out_container);
+
+/* Refuses a relative path in a program that runs with more rights than its user. */
+kdl_status kdl_search_check(const char *path);
+
+/* The scope is the libraries that are searched for a kernel, in order: those that KDL_PRELOAD
+ * names, then the one that the caller passed or, without one, those opened with KDL_OPEN_GLOBAL,
+ * oldest first. */
+void kdl_scope_add(kdl_library *lib);
+void kdl_scope_remove(kdl_library *lib);
+
+/* Calls `visit` with each library in order until it returns true. A library stays open while it is
+ * visited. Fails where KDL_PRELOAD names a file that cannot be opened. */
+kdl_status kdl_scope_visit(kdl_library *lib, bool (*visit)(void *user, kdl_library *lib),
+                           void *user);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/library/scope.h"
+#include "lib/library/library.h"
 
 #include "support/base/error.h"
 #include "support/base/text.h"

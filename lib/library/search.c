@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/library/search.h"
+#include "lib/library/library.h"
 
 #include "lib/container/container.h"
 #include "support/base/error.h"

@@ -6,7 +6,6 @@
 #include "lib/device/spec.h"
 #include "lib/inspect/selection.h"
 #include "lib/library/library.h"
-#include "lib/registry/amx_permission.h"
 #include "lib/registry/device.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"

@@ -5,7 +5,7 @@
 
 #include "lib/library/library.h"
 #include "lib/registry/device.h"
-#include "lib/select/coverage.h"
+#include "lib/select/ranking.h"
 
 /* Copies the caller's options and sets members that the caller's version lacks. With NULL, the
  * environment decides. KDL_BAD_CALL where the size is unknown. */

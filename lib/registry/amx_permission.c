@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/registry/amx_permission.h"
+#include "lib/registry/device.h"
 
 #include "lib/hooks.h"
 #include "lib/inspect/targets.h"

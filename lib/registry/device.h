@@ -33,7 +33,7 @@ struct kdl_device {
   char *spec_lines[KDL_LIMIT_ROUTES];          /* each route's spec as text */
   const char *labels[KDL_LIMIT_ROUTES];        /* "cuda:sm_90"; part of the line's allocation */
   char *joined_spec_lines; /* of a described device with several routes: its lines, joined by '|' */
-  kdl_amx_permission amx;  /* lib/registry/amx_permission.h */
+  kdl_amx_permission amx;  /* see kdl_device_permit */
   kdl_select_device without_amx;         /* the host's route without AMX ... */
   _Atomic(bool) amx_denied;              /* ... used once the permission was refused */
   _Atomic(struct kdl_runtime *) runtime; /* lib/registry/runtime.h: NULL until the device is used */
@@ -85,5 +85,23 @@ static inline bool kdl_device_is_process(const kdl_device *device, size_t route)
 }
 
 size_t kdl_device_route_count(const kdl_device *device);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Permission for AMX                                                                           */
+
+/*
+ * Linux kills a process at its first use of AMX, even where XCR0 enables it, unless the process has
+ * requested the permission. Linux may refuse it, for instance where a signal stack is too small for
+ * the larger frame. So libkdl requests the permission when it is about to select an image that
+ * needs AMX on this machine's CPU. A refusal becomes a reason like any other.
+ */
+
+/* Whether the device may run an image that its route admits. Asks the operating system at most once
+ * per process. After a refusal, kdl_device_route gives a route without AMX, and the caller ranks
+ * again. */
+bool kdl_device_permit(kdl_device *device, size_t route, const kdl_candidate *candidate);
+
+/* Requests the permission for AMX tiles; true if granted. Tests replace it. */
+extern bool (*kdl_request_amx)(void);
 
 #endif

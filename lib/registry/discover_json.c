@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/device/spec_json.h"
+#include "lib/device/spec.h"
 #include "lib/registry/discover.h"
 #include "support/base/text.h"
 #include "support/json/writer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/registry/registry.h"
 
-#include "lib/device/group_routes.h"
+#include "lib/device/spec.h"
 #include "lib/registry/backend.h"
 #include "lib/registry/discover.h"
 #include "support/base/error.h"

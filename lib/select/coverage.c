@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/select/coverage.h"
+#include "lib/select/ranking.h"
 
 #include "lib/image/readers.h"
 #include "lib/inspect/images.h"

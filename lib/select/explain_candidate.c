@@ -2,7 +2,7 @@
 #include "lib/inspect/selection.h"
 
 #include "lib/hooks.h"
-#include "lib/select/coverage.h"
+#include "lib/select/ranking.h"
 #include "lib/target/explain/explain.h"
 #include "support/base/cxx_name.h"
 #include "support/base/error.h"

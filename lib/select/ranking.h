@@ -96,4 +96,15 @@ static inline const kdl_ranking *kdl_ranking_lookup(kdl_catalog *catalog, const 
   return (const kdl_ranking *)kdl_trie_find(&catalog->rankings, hash, kdl_ranking_matches, query);
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Coverage                                                                                     */
+
+/* How much of a library runs on one route of a device, and what does not: lib/inspect/selection.h.
+ */
+kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_device *device,
+                               kdl_coverage *out_coverage);
+
+kdl_status kdl_inventory_shortfalls(const kdl_inventory *inventory, const kdl_select_device *device,
+                                    kdl_visit_shortfall *visit, void *user);
+
 #endif

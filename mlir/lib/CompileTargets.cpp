@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Compat.h"
 #include "Dialect.h"
+#include "GpuModules.h"
 #include "ObjectPacking.h"
 #include "Passes.h"
-#include "PortableTarget.h"
 #include "Toolchain.h"
-#include "WorkgroupMemory.h"
 #include "host/HostKernels.h"
 #include "ukernels/GpuUkernels.h"
 #include "ukernels/UkernelLink.h"

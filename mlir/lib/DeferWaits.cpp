@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A launch without a stream blocks. Its effects are visible only to operations that access memory,
 // to calls, and after a return: until then the host may continue, and launch more.
-#include "DeferWaits.h"
+#include "GpuModules.h"
 
 #include "Dialect.h"
 #include "Passes.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Translates #kdl.runtime_select to LLVM IR: one library per gpu.binary, one slot per kernel. The
 // structs are those of mlir/runtime/kdl_mlir.h and <kdl/launch.h>.
-#include "DeferWaits.h"
 #include "Dialect.h"
+#include "GpuModules.h"
 #include "ObjectPacking.h"
 
 #include "../runtime/kdl_mlir.h"

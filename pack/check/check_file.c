@@ -3,7 +3,7 @@
 #include "lib/inspect/images.h"
 #include "lib/inspect/libraries.h"
 #include "pack/check/check.h"
-#include "pack/system_package.h"
+#include "pack/thin/file_kinds.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -2,7 +2,7 @@
 #include "pack/oci/digest.h"
 
 #include "support/base/error.h"
-#include "tools/common/digests/sha256.h"
+#include "tools/common/digests/digests.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
 

@@ -2,7 +2,6 @@
 #include "pack/oci/remote.h"
 
 #include "support/base/error.h"
-#include "support/base/size.h"
 #include "support/base/string_list.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"

@@ -3,7 +3,6 @@
 
 #include "pack/oci/layout.h"
 #include "support/base/error.h"
-#include "support/system/cache_folder.h"
 #include "support/system/cache_settings.h"
 #include "support/system/variables.h"
 #include "tools/common/temp_folder.h"

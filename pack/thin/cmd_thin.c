@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl thin: removes images that are not wanted. */
 #include "pack/commands.h"
-#include "pack/system_package.h"
 #include "pack/thin/command.h"
 #include "pack/thin/file_kinds.h"
 #include "support/base/error.h"

@@ -7,7 +7,7 @@
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/magic.h"
-#include "tools/common/digests/md5.h"
+#include "tools/common/digests/digests.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

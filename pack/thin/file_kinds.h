@@ -9,6 +9,8 @@
 
 #include "pack/thin/thin.h"
 
+#include <stddef.h>
+
 /* Calls the function for the file's kind; KDL_UNSUPPORTED with that kind where there is none. If
  * nothing is removed, the output is the input. */
 kdl_status thin_file(const thin_input *input, const thin_selection *selection,
@@ -96,5 +98,12 @@ bool thin_range_changes(const thin_context *context, thin_range range);
 
 /* Records what was removed from a rewritten range. */
 void thin_report_removed(const thin_context *context, thin_range range);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Packages of Linux distributions, which are not opened                                        */
+
+/* "is a Debian package, which is not opened: ..."; NULL for any other file. `head`
+ * is the first bytes of the file. */
+const char *pack_system_package(const void *head, size_t size);
 
 #endif

@@ -241,4 +241,7 @@ static inline bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
  * that no longer fits is truncated. Escaping twice changes nothing. */
 void kdl_text_escape_controls(char *text, size_t size);
 
+/* A size as users write it: digits, then K, M, G or T for powers of 1024. */
+kdl_status kdl_size_parse(const char *text, uint64_t *out_size);
+
 #endif

@@ -6,7 +6,9 @@
 #include <kdl/kdl.h>
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef enum kdl_cache_mode {
   KDL_CACHE_ON,
@@ -47,5 +49,27 @@ typedef struct kdl_cache_tiers {
 
 /* Fails as kdl_cache_settings_read does. */
 kdl_status kdl_cache_tiers_read(kdl_cache_tiers *out_tiers);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Folders                                                                                      */
+
+/* A folder of the cache. It is created with mode 0700, and used only where it belongs to the user
+ * and no other user may write to it. Links in its path are followed as by
+ * support/system/path_resolve.h. Every call opens it again, so that folders may appear and vanish
+ * while the process runs. */
+
+/* Files and folders of other users are not used, except for root's in a lower tier. */
+bool kdl_cache_owner_is_trusted(kdl_cache_sharing sharing, uid_t owner);
+
+/* Opens the folder; -1 with errno, and the reason recorded: KDL_NO_MATCH where it does not exist.
+ */
+int kdl_cache_folder_open(const char *path, kdl_cache_sharing sharing);
+
+/* The same, but creates the folder and its parents where they do not exist. */
+int kdl_cache_folder_make(const char *path, kdl_cache_sharing sharing);
+
+/* The same for the folder `name` in it, where both are checked; `name` is no link. */
+int kdl_cache_subfolder_open(const char *path, const char *name, kdl_cache_sharing sharing);
+int kdl_cache_subfolder_make(const char *path, const char *name, kdl_cache_sharing sharing);
 
 #endif

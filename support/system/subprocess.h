@@ -10,6 +10,7 @@
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 typedef struct kdl_subprocess {
   const char *path;
@@ -46,5 +47,24 @@ bool kdl_subprocess_is_cancelled(void);
 /* Returns when the program has ended. Fails where it cannot be started. */
 kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,
                               kdl_subprocess_outcome *out_outcome);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Starting another program, and waiting for its end                                            */
+
+typedef struct kdl_process {
+  const char *path;
+  const char *const *arguments;   /* argv, NULL-terminated */
+  const char *const *environment; /* NULL: ours */
+  int standard[3];                /* its input, output and errors; -1: /dev/null */
+  const int *files;               /* become its descriptors 3, 4, ...: "/proc/self/fd/3" */
+  size_t file_count;
+  bool is_isolated; /* own process group, default signals, no other descriptor */
+} kdl_process;
+
+/* 0, or an errno. */
+int kdl_process_start(const kdl_process *process, pid_t *out_child);
+
+/* Waits for the end. *out_state is as from waitpid. 0, or an errno. */
+int kdl_process_wait(pid_t child, int *out_state);
 
 #endif

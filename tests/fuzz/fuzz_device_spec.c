@@ -3,7 +3,7 @@
  * JSON; what is refused has a message. */
 #include "../unit/support/same_spec.h"
 #include "lib/device/named_devices.h"
-#include "lib/device/spec_json.h"
+#include "lib/device/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

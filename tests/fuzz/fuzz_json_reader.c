@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* JSON documents: skipped whole, and read as device specs. */
-#include "lib/device/spec_json.h"
+#include "lib/device/spec.h"
 #include "support/json/reader.h"
 
 #include <stdlib.h>

@@ -108,7 +108,7 @@ def recording(n, lines):
 
 
 def recording_hash(data):
-    """As kdl_recording_hash (ext/inject/recording_format.h), of 8 bytes or more."""
+    """As kdl_recording_hash (ext/inject/recording.h), of 8 bytes or more."""
     hashed = 0x6B646C2D74726163 + len(data)
     for at in [*range(0, len(data) - 8, 8), len(data) - 8]:
         product = (hashed ^ int.from_bytes(data[at : at + 8], "little")) * 0x9E3779B97F4A7C15

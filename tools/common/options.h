@@ -72,4 +72,8 @@ void cli_command_help(const struct cli_command *command);
 void cli_command_print_usage(const struct cli_command *command);
 void cli_command_print_options(const struct cli_command *command);
 
+/* An extent: "1024", "32x8", "4x4x4". Messages name `option`. */
+kdl_status cli_extent_parse(const char *option, const char *words, uint64_t out[3]);
+kdl_status cli_extent_small(const char *option, const char *words, uint32_t out[3]);
+
 #endif

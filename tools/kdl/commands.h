@@ -11,6 +11,9 @@
 #include "ext/jit/commands/commands.h"
 #include "pack/commands.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
+
+#include <kdl/kdl.h>
 
 /* Components that were left out of the build have no rows. */
 #if KDL_WITH_ADAPTIVE
@@ -99,5 +102,8 @@ extern const cli_exit_code cli_exit_codes[CLI_EXIT_CODES];
 
 /* Not in the table: the command line when the program is called by LLVM's name. */
 extern const cli_command cli_command_llvm_offload_binary;
+
+/* kdl devices --runs: which of all known architectures run on a device. */
+kdl_status cli_devices_runs(const cli_args *args);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler/ir/emit/emit.h"
 
-#include "compiler/ir/linker/exact_math.h"
-#include "compiler/ir/linker/vectorise.h"
+#include "compiler/ir/linker/fold.h"
+#include "compiler/ir/linker/ukernel_passes.h"
 #include "lib/inspect/host_objects.h"
 #include "support/base/error.h"
 #include "support/system/environment.h"

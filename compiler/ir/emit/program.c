@@ -4,7 +4,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/file.h"
-#include "support/system/process.h"
+#include "support/system/subprocess.h"
 #include "tools/common/memory.h"
 
 #include <errno.h>

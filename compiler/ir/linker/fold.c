@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler/ir/linker/fold.h"
 
-#include "compiler/ir/linker/exact_math.h"
 #include "compiler/ir/linker/ukernel_passes.h"
 #include "compiler/ir/llvm_versions.h"
 #include "support/base/error.h"

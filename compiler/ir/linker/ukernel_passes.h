@@ -6,6 +6,8 @@
 #ifndef KDL_COMPILER_IR_LINKER_UKERNEL_PASSES_H
 #define KDL_COMPILER_IR_LINKER_UKERNEL_PASSES_H
 
+#include "compiler/ir/linker/linker.h"
+
 /* Inlining runs first and alone: failures are reported before time is spent, and the other passes
  * then see constants instead of parameters. Before it, parameters must be in registers: only then
  * does the inliner know that an array whose size is a parameter has a constant size, and allocates
@@ -17,5 +19,14 @@
 /* The first half of them: inlining, constants, loops of a known length; no vectors yet, and loops
  * of unknown length as they are. */
 #define KDL_UKERNEL_SIMPLIFY_PASSES "thinlto-pre-link<O3>"
+
+/*
+ * Leaves a module's loops as they are where LLVM's passes would not see their end.
+ *
+ * LLVM 23 asks of each value in a loop that it may vectorise whether more than the first lane of it
+ * is used, and of each user of it the same, again for each way on which it gets there. A function
+ * of math with a few dozen selections, as sin or pow, has more ways than it can follow in days.
+ */
+kdl_status ir_limit_vectoriser(const ir_linker *linker);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "compiler/ir/linker/vectorise.h"
-
 #include "compiler/ir/linker/ukernel_passes.h"
+
 #include "compiler/ir/llvm_versions.h"
 #include "tools/common/memory.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The files in a folder of the cache (support/system/cache_folder.h):
+ * The files in a folder of the cache (support/system/cache_settings.h):
  *
  *     KEY.kdl          an entry
  *     KEY.SALT.tmp     an entry that is being written, or a stale one of a killed process
@@ -14,7 +14,7 @@
 
 #include "support/base/blake2b.h"
 
-#include "support/system/cache_folder.h"
+#include "support/system/cache_settings.h"
 
 #include <kdl/kdl.h>
 

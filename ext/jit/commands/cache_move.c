@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/cache/inspect.h"
-#include "ext/jit/commands/cache.h"
+#include "ext/jit/commands/commands.h"
 #include "ext/jit/identity.h"
 #include "ext/jit/portable.h"
 #include "support/base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cache stat: the machine's own folder and the cache tiers. */
-#include "ext/jit/commands/cache.h"
+#include "ext/jit/commands/commands.h"
 
 #include "ext/jit/cache/inspect.h"
 #include "support/base/error.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/bitcode.h"
-#include "ext/jit/commands/cache.h"
+#include "ext/jit/commands/commands.h"
 #include "ext/jit/commands/link.h"
 #include "support/base/error.h"
-#include "support/system/cache_folder.h"
+#include "support/system/cache_settings.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/input.h"
 #include "tools/common/report.h"

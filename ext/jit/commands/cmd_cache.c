@@ -2,7 +2,6 @@
 /* kdl cache: the linked images on disk. */
 #include "ext/adaptive/commands/commands.h"
 #include "ext/jit/cache/inspect.h"
-#include "ext/jit/commands/cache.h"
 #include "ext/jit/commands/commands.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

@@ -17,8 +17,13 @@
 #ifndef KDL_LIB_BACKENDS_COMMON_DRIVER_H
 #define KDL_LIB_BACKENDS_COMMON_DRIVER_H
 
+#include "lib/backends/common/services.h"
 #include "lib/device/spec.h"
+#include "support/base/error.h"
 #include "support/system/lock.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
 
 /* How libraries are opened: dlopen and dlsym, or functions of a test. Called from several threads
  * at once. */
@@ -124,5 +129,81 @@ void kdl_spec_list_drop_last(kdl_spec_list *list, const char *format, ...)
 /* Removes devices that the rules do not know, and sets the state to "no device" if a working driver
  * has none. */
 void kdl_spec_list_finish(kdl_spec_list *list);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Error messages                                                                               */
+
+/* In one form for all drivers:
+ *
+ *     cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory */
+
+typedef struct kdl_driver_errors {
+  const char *backend;
+  /* "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" */
+  void (*describe)(int error, char *text, size_t size);
+  /* Errors that mean KDL_NO_MEMORY and KDL_NO_MATCH, 0 after the last; others mean KDL_DEVICE. */
+  const int *no_memory;
+  const int *no_match;
+  const int *no_device; /* the driver works and has no device; may be NULL */
+} kdl_driver_errors;
+
+/* Whether the error is in the list, which ends with 0. */
+bool kdl_driver_error_is_in(const int *list, int error);
+
+/* For a driver without error messages: the names from its header. */
+typedef struct kdl_driver_error_name {
+  int error;
+  const char *name;
+} kdl_driver_error_name;
+
+/* "unknown error" for an unknown one. */
+const char *kdl_driver_error_name_of(const kdl_driver_error_name *names, size_t count, int error);
+
+/* Records the failure of a call and returns its status. */
+kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                     const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
+
+/* The same for host memory: "cuda:0: no memory". */
+kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t ordinal);
+
+/* The same for calls whose failure cannot be returned: logs to KDL_DEBUG=load, unless `error` is
+ * 0. */
+void kdl_driver_errors_log(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                           const char *call);
+
+/* For a driver that does not start: "libcuda.so.1: cuInit: CUDA_ERROR_UNKNOWN (999)". */
+kdl_status kdl_driver_errors_fail_start(const kdl_driver_errors *errors, const char *library,
+                                        const char *call, int error);
+
+/* Refuses launch flags that no driver supports; the second also clusters, which its callers do not
+ * support. */
+kdl_status kdl_driver_check_flags(const kdl_driver_errors *errors, uint32_t ordinal,
+                                  uint32_t flags);
+kdl_status kdl_driver_check_shape(const kdl_driver_errors *errors, uint32_t ordinal,
+                                  const kdl_launch_desc *desc);
+
+/* Macros, so that static analysers see in each file that the status is not KDL_OK. */
+#define kdl_driver_errors_fail(...) kdl_not_ok(kdl_driver_errors_fail(__VA_ARGS__))
+#define kdl_driver_errors_no_memory(...) kdl_not_ok(kdl_driver_errors_no_memory(__VA_ARGS__))
+
+/* ------------------------------------------------------------------------------------------ */
+/* Starting a driver                                                                            */
+
+/* Prepares a driver for launching. */
+
+/* Opens the driver and looks up every entry point, unless that is done. A failure is not cached. */
+kdl_status kdl_backend_open_driver(kdl_driver *driver);
+
+/* The same, then initialises it. Calls `ready` once after success; NULL: logs to KDL_DEBUG=load. */
+kdl_status kdl_backend_start_driver(kdl_driver *driver, const kdl_driver_errors *errors,
+                                    void (*ready)(const char *library));
+
+/* Puts the error of a driver that does not start into the report: "cuInit: CUDA_ERROR_UNKNOWN
+ * (999)". */
+void kdl_backend_report_error(const kdl_driver_errors *errors, kdl_driver_report *report,
+                              const char *call, int error);
 
 #endif

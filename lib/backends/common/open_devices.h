@@ -4,7 +4,7 @@
 #ifndef KDL_LIB_BACKENDS_COMMON_OPEN_DEVICES_H
 #define KDL_LIB_BACKENDS_COMMON_OPEN_DEVICES_H
 
-#include "lib/backends/common/driver_errors.h"
+#include "lib/backends/common/driver.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/common/services.h"
 
+#include "lib/inspect/kinds.h"
 #include "support/base/error.h"
+#include "support/base/text.h"
 #include "support/system/environment.h"
 
 #include <stdarg.h>
@@ -35,3 +37,26 @@ const kdl_backend_services kdl_core_services = {
     .log = log_for_backend,
     .environment = environment_for_backend,
 };
+
+static kdl_status refuse_kind(const kdl_backend_image *image, kdl_target_family family,
+                              const char *backend, uint32_t ordinal) {
+  char names[256] = ""; /* all but the last */
+  const char *last = "";
+  kdl_out out = {names, sizeof names, 0};
+  for (unsigned kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
+    if (!(kdl_image_kinds[kind].loaded_by >> family & 1))
+      continue;
+    if (*last)
+      kdl_out_format(&out, "%s%s", out.used ? ", " : "", last);
+    last = kdl_image_kinds[kind].name;
+  }
+  return kdl_core_services.fail(
+      KDL_UNSUPPORTED, 0, "%s:%u: found an image of kind %s, expected %s%s%s", backend, ordinal,
+      kdl_image_kind_name(image->kind), names, out.used ? " or " : "", last);
+}
+
+kdl_status kdl_image_kind_check(const kdl_backend_image *image, kdl_target_family family,
+                                const char *backend, uint32_t ordinal) {
+  bool is_loaded = kdl_image_kind_get(image->kind)->loaded_by >> family & 1;
+  return is_loaded ? KDL_OK : refuse_kind(image, family, backend, ordinal);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/cuda/driver.h"
 
-#include "lib/backends/common/start_driver.h"
+#include "lib/backends/common/driver.h"
 #include "support/system/variables.h"
 
 #include <stdio.h>

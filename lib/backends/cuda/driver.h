@@ -4,7 +4,6 @@
 #define KDL_LIB_BACKENDS_CUDA_DRIVER_H
 
 #include "lib/backends/common/driver.h"
-#include "lib/backends/common/driver_errors.h"
 #include "lib/backends/cuda/abi.h"
 
 typedef struct kdl_cuda_api {
@@ -20,8 +19,6 @@ extern kdl_driver kdl_cuda_driver;
 
 /* Prepares libcuda for launching, once. A failure is not cached. */
 kdl_status kdl_cuda_load(void);
-
-void kdl_cuda_list(kdl_spec_list *list);
 
 /* Whether code is loaded without a context, as CUlibrary and CUkernel, or into the context, as
  * CUmodule and CUfunction: docs/decisions/0005. KDL_CUDA_MODULES=0 and 1 override the default where

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device: as a CUlibrary if the driver has them, else as a CUmodule of its context. */
-#include "lib/backends/common/image_kind.h"
+#include "lib/backends/common/services.h"
 #include "lib/backends/cuda/objects.h"
 
 #include <stdlib.h>

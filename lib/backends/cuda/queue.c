@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues are streams. */
-#include "lib/backends/common/return_or_free.h"
+#include "lib/backends/common/services.h"
 #include "lib/backends/cuda/objects.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* CUDA's events and memory. */
-#include "lib/backends/common/driver_text.h"
+#include "lib/backends/common/services.h"
 #include "lib/backends/cuda/objects.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/hip/driver.h"
 
-#include "lib/backends/common/start_driver.h"
+#include "lib/backends/common/driver.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #define KDL_LIB_BACKENDS_HIP_DRIVER_H
 
 #include "lib/backends/common/driver.h"
-#include "lib/backends/common/driver_errors.h"
 #include "lib/backends/hip/abi.h"
 
 typedef struct kdl_hip_api {
@@ -20,8 +19,6 @@ extern kdl_driver kdl_hip_driver;
 
 /* Prepares libamdhip64 for launching, once. A failure is not cached. */
 kdl_status kdl_hip_load(void);
-
-void kdl_hip_list(kdl_spec_list *list);
 
 extern const kdl_driver_errors kdl_hip_errors;
 

@@ -7,8 +7,8 @@
  * graphs have no node, and with fills of more than a word, whose two-dimensional nodes differ
  * between releases; and all sequences on a stream that the program captures.
  */
-#include "lib/backends/common/driver_text.h"
 #include "lib/backends/common/graphs/graph.h"
+#include "lib/backends/common/services.h"
 #include "lib/backends/hip/objects.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device. */
-#include "lib/backends/common/image_kind.h"
-#include "lib/backends/common/return_or_free.h"
+#include "lib/backends/common/services.h"
 #include "lib/backends/hip/objects.h"
 
 #include "lib/inspect/images.h"

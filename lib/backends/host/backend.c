@@ -2,7 +2,7 @@
 #include "lib/backends/host/host.h"
 
 #include "lib/backends/common/built_in.h"
-#include "lib/backends/common/return_or_free.h"
+#include "lib/backends/common/services.h"
 #include "lib/device/host_cpu.h"
 #include "support/base/error.h"
 #include "support/system/lock.h"

@@ -4,7 +4,6 @@
 #define KDL_LIB_BACKENDS_LEVEL_ZERO_DRIVER_H
 
 #include "lib/backends/common/driver.h"
-#include "lib/backends/common/driver_errors.h"
 #include "lib/backends/level_zero/abi.h"
 #include "support/base/error.h"
 
@@ -23,8 +22,6 @@ extern kdl_driver kdl_ze_driver;
 
 /* Prepares the loader for launching, once. A failure is not cached. */
 kdl_status kdl_ze_load(void);
-
-void kdl_ze_list(kdl_spec_list *list);
 
 /* Calls `visit` with every device of the started loader until it returns false: driver by driver,
  * including devices that libkdl does not use. The order gives the ordinals. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device: SPIR-V, which the driver compiles, and its own machine code. */
-#include "lib/backends/common/image_kind.h"
-#include "lib/backends/common/return_or_free.h"
+#include "lib/backends/common/services.h"
 #include "lib/backends/level_zero/objects.h"
 
-#include "lib/backends/common/driver_text.h"
 #include "support/system/variables.h"
 
 #include <stdio.h>

@@ -148,6 +148,27 @@ static kdl_status ze_prepare_kernel(kdl_ze_kernel *kernel, const kdl_ze_loaded_i
   return KDL_OK;
 }
 
+/* Setting arguments. The driver looks up the memory of an address when it is set. */
+
+static int ze_set_value(void *handle, uint32_t index, size_t size, const void *value) {
+  return kdl_ze.kernel_argument(handle, index, size, value);
+}
+
+static int ze_set_memory(const void *device, void *handle, uint32_t index, uint64_t address) {
+  (void)device;
+  return kdl_ze.kernel_argument(handle, index, sizeof address, &address);
+}
+
+static kdl_status ze_argument_refused(const void *device, int error, bool is_memory, size_t index,
+                                      const char *kernel) {
+  (void)is_memory;
+  return kdl_ze_fail(device, error, "zeKernelSetArgumentValue of argument %zu of \"%s\"", index,
+                     kernel);
+}
+
+static const kdl_argument_setter ze_setter = {"level_zero", &kdl_core_services, ze_set_value,
+                                              ze_set_memory, ze_argument_refused};
+
 kdl_status kdl_ze_kernel_find(void *device, void *loaded_handle, const kdl_kernel_request *request,
                               kdl_backend_kernel *out_kernel) {
   kdl_ze_loaded_image *loaded = loaded_handle;
@@ -155,7 +176,7 @@ kdl_status kdl_ze_kernel_find(void *device, void *loaded_handle, const kdl_kerne
   if (!kernel)
     return kdl_ze_no_memory(device);
   kernel->device = device;
-  kernel->list = (kdl_argument_list){.setter = &kdl_ze_setter,
+  kernel->list = (kdl_argument_list){.setter = &ze_setter,
                                      .device = device,
                                      .ordinal = kernel->device->ordinal,
                                      .ranges = &kernel->device->ranges};

@@ -187,8 +187,6 @@ void kdl_ze_queue_wait(kdl_ze_device *device, const kdl_ze_queue *queue);
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-extern const kdl_argument_setter kdl_ze_setter;
-
 /* Selects a kernel's launch entry. */
 kdl_launch_entry *kdl_ze_entry_of(const kdl_argument_list *list);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues are immediate command lists: the device gets each command as it is appended. */
-#include "lib/backends/common/return_or_free.h"
+#include "lib/backends/common/services.h"
 #include "lib/backends/level_zero/objects.h"
 
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #define KDL_LIB_BACKENDS_OPENCL_DRIVER_H
 
 #include "lib/backends/common/driver.h"
-#include "lib/backends/common/driver_errors.h"
 #include "lib/backends/opencl/abi.h"
 
 typedef struct kdl_opencl_api {
@@ -23,8 +22,6 @@ kdl_status kdl_opencl_load(void);
 
 /* Queries the platforms, whose libraries the loader opens at the first query. */
 void kdl_opencl_open_platforms(void);
-
-void kdl_opencl_list(kdl_spec_list *list);
 
 /* Calls `visit` with every device of the started loader until it returns false: platform by
  * platform, which gives the ordinals. Calls `skip` (which may be NULL) with each platform that

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Programs from SPIR-V if the device takes it, from machine code or PTX, or from OpenCL C. */
-#include "lib/backends/common/driver_text.h"
-#include "lib/backends/common/return_or_free.h"
+#include "lib/backends/common/services.h"
 #include "lib/backends/opencl/objects.h"
 #include "support/system/variables.h"
 

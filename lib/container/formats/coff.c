@@ -6,8 +6,7 @@
  * linkers truncate them instead. Other sections of initialised data are scanned, as in ELF files.
  */
 #include "lib/container/container.h"
-#include "lib/container/formats/scan.h"
-#include "lib/container/formats/sycl.h"
+#include "lib/container/formats/sections.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/base/text.h"

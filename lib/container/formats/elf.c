@@ -5,9 +5,7 @@
  * whose names contain the bundle ID. Images of a SYCL program's table precede them; images found by
  * scanning the other sections follow.
  */
-#include "lib/container/formats/elf_sections.h"
-#include "lib/container/formats/scan.h"
-#include "lib/container/formats/sycl.h"
+#include "lib/container/formats/sections.h"
 #include "support/base/array.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "lib/container/formats/elf_sections.h"
+#include "lib/container/formats/sections.h"
 
 #include "support/base/bytes.h"
 #include "support/base/error.h"

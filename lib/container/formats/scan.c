@@ -8,7 +8,7 @@
  * that fails is chance and is skipped. Each check costs steps of a budget in proportion to the
  * section, so that no section takes more than linear time.
  */
-#include "lib/container/formats/scan.h"
+#include "lib/container/formats/sections.h"
 #include "lib/inspect/images.h"
 #include "support/base/bytes.h"
 #include "support/base/elf_file.h"

@@ -9,7 +9,7 @@
  * address in place; lld does not, so the reader takes the addend of the relative relocation.
  * Windows linkers leave the address in place.
  */
-#include "lib/container/formats/sycl.h"
+#include "lib/container/formats/sections.h"
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/libraries.h"

@@ -6,7 +6,7 @@
  * Nodes are not followed from the name "nvvm.annotations": one that pairs a global value with the
  * string "kernel" is an annotation, wherever it hangs.
  */
-#include "lib/image/llvm/llvm_annotations.h"
+#include "lib/image/llvm/llvm_bitcode.h"
 
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "lib/image/llvm/llvm_bitcode.h"
 #include "support/base/text.h"
 
-#include "lib/image/llvm/llvm_annotations.h"
 #include "lib/image/readers.h"
 #include "support/base/error.h"
 #include "support/base/triple.h"

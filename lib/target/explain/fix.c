@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What would make an image run. */
-#include "lib/target/explain/explain_parts.h"
+#include "lib/target/explain/explain.h"
 #include "lib/target/families/cpu.h"
 #include "lib/target/families/gpu.h"
 #include "lib/target/requirements.h"

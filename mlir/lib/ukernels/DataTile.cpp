@@ -7,7 +7,6 @@
 #include "Transforms.h"
 #include "ukernels/CpuCosts.h"
 #include "ukernels/FuseElementwise.h"
-#include "ukernels/PropagateTiles.h"
 #include "ukernels/Tiling.h"
 #include "ukernels/UkernelLibrary.h"
 #include "ukernels/UkernelSelection.h"

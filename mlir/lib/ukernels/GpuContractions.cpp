@@ -4,7 +4,6 @@
 #include "../runtime/kdl_mlir.h"
 #include "Dialect.h"
 #include "ukernels/Contraction.h"
-#include "ukernels/EpilogueMatch.h"
 #include "ukernels/MatmulImages.h"
 #include "ukernels/UnpackedContraction.h"
 

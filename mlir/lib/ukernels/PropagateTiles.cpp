@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ukernels/PropagateTiles.h"
+#include "ukernels/FuseElementwise.h"
 
 #include "Attributes.h"
-#include "ukernels/FuseElementwise.h"
 #include "ukernels/UkernelSelection.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

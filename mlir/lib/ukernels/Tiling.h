@@ -5,6 +5,8 @@
 
 #include "ukernels/Contraction.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
+
 namespace mlir::kdl {
 
 /// An operand or the result, with the roles of its dimensions. One without rows or columns has got
@@ -35,6 +37,22 @@ struct Product {
 /// the microkernel takes the left one. Returns the result.
 Value buildTiles(OpBuilder &builder, Location where, const Product &product, MmaLayoutAttr layout,
                  LhsForm left);
+
+// Packs constant operands at compile time.
+
+/// One dimension of a packed constant.
+struct PackedDim {
+  int64_t size;
+  unsigned sourceDim;
+  int64_t step; // index increment in the source dimension; beyond its end is padding
+};
+
+/// The elements in the result of linalg.pack with these dimensions, zeros as padding, each byte
+/// xored with `flip`. Null if the value's bytes are not available.
+DenseElementsAttr packConstant(ElementsAttr source, ArrayRef<PackedDim> dims, uint8_t flip);
+
+/// Sums over K of signed bytes packed as [...][n1][k1][n0][k0]: [...][n1][n0].
+DenseElementsAttr sumPackedColumns(DenseElementsAttr packed);
 
 } // namespace mlir::kdl
 

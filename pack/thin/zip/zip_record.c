@@ -5,7 +5,7 @@
  */
 #include "pack/thin/zip/zip.h"
 #include "support/base/error.h"
-#include "tools/common/digests/sha256.h"
+#include "tools/common/digests/digests.h"
 #include "tools/common/report.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "pack/thin/zip/zip.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
-#include "tools/common/digests/sha256.h"
+#include "tools/common/digests/digests.h"
 #include "tools/common/progress.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 #include "support.h"
 
 #include "support/system/file.h"
-#include "support/system/process.h"
 #include "support/system/subprocess.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "support.h"
 
 #include "support/base/error.h"
-#include "support/system/cache_folder.h"
+#include "support/system/cache_settings.h"
 #include "support/system/file.h"
 
 #include <dirent.h>

@@ -3,7 +3,7 @@
 #include "device_support.h"
 #include "same_spec.h"
 
-#include "lib/device/spec_json.h"
+#include "lib/device/spec.h"
 
 /* The spec as JSON, malloc'ed. */
 static char *json_of(const kdl_device_spec *spec) {

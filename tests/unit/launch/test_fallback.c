@@ -3,7 +3,7 @@
  * none does, the error lists all of them, also on later calls. */
 #include "launch_support.h"
 
-#include "lib/registry/amx_permission.h"
+#include "lib/registry/device.h"
 
 #define KEY "kdl.kernel.mark"
 #define SIG "sig=ptr<u32> u32"

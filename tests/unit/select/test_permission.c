@@ -3,7 +3,7 @@
  * machine; if it is refused, the next image is. */
 #include "library_builder.h"
 
-#include "lib/registry/amx_permission.h"
+#include "lib/registry/device.h"
 
 static int times_asked;
 static bool answer;

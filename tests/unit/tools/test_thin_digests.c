@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* SHA-256 as in a wheel's RECORD, and MD5 as in Clang's compressed bundles, against coreutils. */
-#include "tools/common/digests/md5.h"
-#include "tools/common/digests/sha256.h"
+#include "tools/common/digests/digests.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

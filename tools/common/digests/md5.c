@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "tools/common/digests/md5.h"
+#include "tools/common/digests/digests.h"
 
 #include "support/base/bytes.h"
-#include "tools/common/digests/blocks.h"
 
 static const uint32_t sines[64] = {
     0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "tools/common/digests/blocks.h"
+#include "tools/common/digests/digests.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "tools/common/images/signatures.h"
+#include "tools/common/images/vocabulary.h"
 
 #include "lib/inspect/images.h"
 #include "lib/inspect/metadata.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Checks metadata keys with a meaning to libkdl (docs/metadata.md) when they are written. */
+/* Checks metadata keys with a meaning to libkdl (docs/metadata.md) when they are written, and
+ * signatures against the parameters in the image. */
 #ifndef KDL_TOOLS_COMMON_IMAGES_VOCABULARY_H
 #define KDL_TOOLS_COMMON_IMAGES_VOCABULARY_H
 
@@ -10,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Whether a value may be written: it follows the key's grammar and has no comma, at which LLVM's
  * packager ends a value. Keys outside the vocabulary accept anything. The error's position is in
@@ -24,5 +26,10 @@ void cli_value_problem(kdl_string value, kdl_parse_error error, char *out_text, 
 typedef void cli_visit_problem(void *user, const char *problem);
 void cli_tokens_check(kdl_string list, kdl_feature_class which, cli_visit_problem *visit,
                       void *user);
+
+/* Whether `sig`, followed by `hidden` pointers, contradicts the image: "parameter 1 is f32; the
+ * image shows 8 bytes". False also where the image has no parameter list or is damaged. */
+bool cli_signature_contradicts(kdl_image_kind kind, kdl_string image, kdl_string kernel,
+                               kdl_string sig, uint32_t hidden, char *out_problem, size_t room);
 
 #endif

@@ -10,7 +10,6 @@
 #include "tools/common/report.h"
 #include "tools/common/text.h"
 #include "tools/kdl/commands.h"
-#include "tools/kdl/commands/devices_runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compiles a rule for every known architecture, as for an image of that kind, and matches it. */
-#include "tools/kdl/commands/devices_runs.h"
+#include "tools/kdl/commands.h"
 
 #include "lib/inspect/devices.h"
 #include "lib/inspect/selection.h"

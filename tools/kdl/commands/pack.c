@@ -8,6 +8,7 @@
 #include "support/base/text.h"
 #include "tools/common/images/kinds.h"
 #include "tools/common/images/name_set.h"
+#include "tools/common/images/rewrite.h"
 #include "tools/common/images/terms.h"
 #include "tools/common/images/variants.h"
 #include "tools/common/images/vocabulary.h"
@@ -15,6 +16,7 @@
 #include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
+#include "tools/kdl/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -316,4 +318,29 @@ kdl_status cli_pack(const cli_args *args, const cli_pack_rules *rules, const cha
     cli_bytes_free(&pack.files[i]);
   free(pack.files);
   return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+/* kdl pack: packs images into an OffloadBinary. */
+
+int cli_run_pack(const cli_args *args) {
+  const char *output = cli_args_value(args, "output");
+  if (!output)
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing output: use -o OUT"));
+  if (!cli_args_has(args, "image"))
+    return cli_report_status(kdl_fail(KDL_BAD_CALL, "missing images: use --image=file=F,..."));
+  cli_pack_rules rules = {
+      .fill_target = true,
+      .check = true,
+      .index = cli_args_has(args, "index"),
+      .digest = cli_args_has(args, "digest"),
+      .verbose = cli_args_has(args, "verbose"),
+  };
+  kdl_status status =
+      cli_format_parse(cli_args_value(args, "format"), KDL_FORMAT_V1, &rules.format);
+  if (status == KDL_OK)
+    status = cli_pack(args, &rules, output);
+  return cli_report_status(status);
 }

@@ -20,7 +20,7 @@
 #include "compiler/toolchain/toolchain.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
-#include "support/system/process.h"
+#include "support/system/subprocess.h"
 #include "support/system/variables.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"

@@ -3,11 +3,11 @@
 
 #include "support/base/error.h"
 #include "support/base/text.h"
-#include "tools/common/extent.h"
 #include "tools/common/images/device_options.h"
 #include "tools/common/images/sequences.h"
 #include "tools/common/input.h"
 #include "tools/common/memory.h"
+#include "tools/common/options.h"
 #include "tools/common/run_args.h"
 #include "tools/common/run_times.h"
 #include "tools/common/text.h"

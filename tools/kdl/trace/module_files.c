@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tools/kdl/trace/module_files.h"
 
-#include "ext/inject/recording_format.h"
+#include "ext/inject/recording.h"
 #include "lib/inspect/libraries.h"
 #include "support/base/hash.h"
 #include "support/base/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support/base/text.h"
-#include "support/system/process.h"
+#include "support/system/subprocess.h"
 #include "tools/common/json.h"
 #include "tools/common/output.h"
 #include "tools/common/text.h"

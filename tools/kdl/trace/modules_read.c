@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "ext/inject/recording_format.h"
+#include "ext/inject/recording.h"
 #include "support/base/hash.h"
 #include "support/base/text.h"
 #include "tools/common/report.h"

@@ -4,7 +4,7 @@
 #include "tools/kdl/trace/trace_report.h"
 
 #include "support/base/error.h"
-#include "support/system/process.h"
+#include "support/system/subprocess.h"
 #include "support/system/variables.h"
 #include "tools/common/output.h"
 #include "tools/common/program_folder.h"

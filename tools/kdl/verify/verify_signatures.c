@@ -2,8 +2,8 @@
 /* Kernel signatures: compared with the image, and with those of other images. */
 #include "lib/inspect/metadata.h"
 #include "tools/common/images/kinds.h"
-#include "tools/common/images/signatures.h"
 #include "tools/common/images/variants.h"
+#include "tools/common/images/vocabulary.h"
 #include "tools/kdl/verify/verify.h"
 
 /* ------------------------------------------------------------------------------------------ */

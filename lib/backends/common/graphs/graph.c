@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "lib/backends/common/graphs/graph.h"
 
-#include "lib/backends/common/driver_text.h"
+#include "lib/backends/common/services.h"
 
 #include <string.h>
 

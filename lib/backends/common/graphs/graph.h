@@ -9,7 +9,7 @@
 #ifndef KDL_LIB_BACKENDS_COMMON_GRAPHS_GRAPH_H
 #define KDL_LIB_BACKENDS_COMMON_GRAPHS_GRAPH_H
 
-#include "lib/backends/common/driver_errors.h"
+#include "lib/backends/common/driver.h"
 
 #include <kdl/backend.h>
 

@@ -69,19 +69,20 @@ static bool limit_processes(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Environment and capabilities                                                                 */
 
-/* Keeps the variables that linkers, loaders and searches for tools read. Others may be secrets:
- * their values are overwritten in memory. */
+/* Keeps the variables that linkers and loaders read, and those of the link key. Others may be
+ * secrets: their values are overwritten in memory. */
 static void scrub_environment(void) {
   static const char *const kept[] = {
-      "KDL_",       "PATH=",      "LD_",        "LANG=", "LC_", "GLIBC_TUNABLES=",
-      "CUDA_HOME=", "CUDA_PATH=", "CUDA_ROOT=",
+      "KDL_",  "PATH=", "LD_",    "LANG=", "LC_", "GLIBC_TUNABLES=",
 #ifdef LD_SANITIZED
-      "ASAN_",      "LSAN_",      "UBSAN_",
+      "ASAN_", "LSAN_", "UBSAN_",
 #endif
   };
   char **to = environ;
   for (char **at = environ; at && *at; ++at) {
-    bool is_kept = false;
+    kdl_variable which = kdl_variable_find(*at, strcspn(*at, "="));
+    bool is_kept =
+        which != KDL_VARIABLE_COUNT && kdl_variable_rule_of(which) == KDL_VARIABLE_RULE_LINK_KEY;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; ++i)
       is_kept |= strncmp(*at, kept[i], strlen(kept[i])) == 0;
     if (is_kept)

@@ -30,8 +30,8 @@ typedef struct kdl_backend_row {
   } other;
   const char *arch_starts[4]; /* an arch that starts so is of this backend alone */
   uint32_t families;          /* mask of the families of images that its devices may run */
-  uint32_t loads;             /* masks of image kinds that its driver takes or refuses, */
-  uint32_t refuses;           /* whatever the family says */
+  uint32_t loads;             /* mask of image kinds that its driver takes beside the family's */
+  uint32_t only;              /* mask of all that it takes; 0: all of the family's */
   bool has_driver_version;    /* driver=13.0 is compared with what an image needs */
 } kdl_backend_row;
 

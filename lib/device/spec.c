@@ -122,7 +122,7 @@ static bool compile_spec(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOK
       .ptx = spec->ptx,
       .spirv = spec->il,
       .loads = row->loads,
-      .refuses = row->refuses,
+      .refuses = row->only ? ~row->only : 0,
   };
   enum { most_cuda = 99 };
   uint32_t version = 0;

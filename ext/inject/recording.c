@@ -2,7 +2,7 @@
 #include "ext/inject/recording.h"
 
 #include "support/base/cancel.h"
-#include "support/system/file_limit.h"
+#include "support/system/file.h"
 #include "support/system/variables.h"
 
 #include <errno.h>

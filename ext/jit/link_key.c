@@ -10,7 +10,6 @@
 #include "support/base/blake2b.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
-#include "support/base/text_stream.h"
 #include "support/system/environment.h"
 #include "support/system/loader.h"
 

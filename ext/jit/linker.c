@@ -5,7 +5,6 @@
 #include "ext/jit/link_key.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
-#include "support/base/text_stream.h"
 #include "support/system/environment.h"
 #include "support/system/file.h"
 

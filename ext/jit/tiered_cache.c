@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "ext/jit/tiered_cache.h"
 
-#include "ext/jit/portable.h"
+#include "ext/jit/identity.h"
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "support/system/environment.h"

@@ -5,7 +5,7 @@
 #ifndef KDL_EXT_JIT_TIERED_CACHE_H
 #define KDL_EXT_JIT_TIERED_CACHE_H
 
-#include "ext/jit/cache/lease.h"
+#include "ext/jit/cache/claim.h"
 #include "ext/jit/cache/store.h"
 
 typedef struct kdl_tiered_cache {

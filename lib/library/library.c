@@ -2,13 +2,19 @@
 /* Libraries: the public API over a container. */
 #include "lib/library/library.h"
 
+#include "lib/container/writer.h"
+#include "lib/hooks.h"
 #include "lib/inspect/images.h"
 #include "support/base/cancel.h"
 #include "support/base/error.h"
 #include "support/base/sized.h"
 #include "support/base/text.h"
 #include "support/base/trace_phase.h"
+#include "support/system/environment.h"
+#include "support/system/lock.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,4 +289,226 @@ kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
   if (status != KDL_OK)
     kdl_error_prefix("%s: image %zu", lib->container->name, index);
   return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Names of images                                                                              */
+
+/* Every load formats a name, for messages that are rare. snprintf would take ten times as long; it
+ * is used only for names that exceed the buffer. */
+static void write_name(const kdl_library *lib, uint32_t image, kdl_string before, char *buffer,
+                       size_t size) {
+  const kdl_image *what = &lib->container->images[image];
+  /* An indexed image was not read, and producers often declare no kind. */
+  bool has_kind = what->kind != KDL_IMAGE_UNKNOWN;
+  kdl_string kind = has_kind ? kdl_text_of(kdl_image_kind_name(what->kind)) : KDL_TEXT("");
+  char room[KDL_TEXT_SHORT + 1];
+  kdl_string arch = kdl_text_short(what->arch, room);
+  const char *space = has_kind && arch.length ? " " : "";
+  if (before.length + kind.length + arch.length + sizeof ": image 4294967295 ( )" > size) {
+    kdl_out_format(&(kdl_out){buffer, size, 0}, "%s%simage %u (%s%s%s)", before.data,
+                   before.length ? ": " : "", (unsigned)image, kind.data, space, arch.data);
+    return;
+  }
+  char number[10], *digit = number + sizeof number;
+  do
+    *--digit = (char)('0' + image % 10);
+  while (image /= 10);
+  char *at = mempcpy(buffer, before.data, before.length);
+  at = before.length ? mempcpy(at, ": image ", 8) : mempcpy(at, "image ", 6);
+  while (digit < number + sizeof number)
+    *at++ = *digit++;
+  at = mempcpy(at, " (", 2);
+  at = mempcpy(at, kind.data, kind.length);
+  if (*space)
+    *at++ = *space;
+  at = mempcpy(at, arch.data, arch.length);
+  memcpy(at, ")", 2);
+}
+
+void kdl_image_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size) {
+  write_name(lib, image, KDL_TEXT(""), buffer, size);
+}
+
+void kdl_image_name_in_library(const kdl_library *lib, uint32_t image, char *buffer, size_t size) {
+  write_name(lib, image, kdl_text_of(lib->container->name), buffer, size);
+}
+
+const char *kdl_image_variant_tag(const kdl_library *lib, uint32_t image) {
+  const kdl_image *what = &lib->container->images[image];
+  if (!(what->metadata_flags & KDL_METADATA_HAS_RULES))
+    return NULL;
+  const kdl_string *tag = kdl_find_value(kdl_image_pairs(what), what->pair_count, "variant_tag");
+  return tag ? tag->data : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Stored images                                                                                */
+
+/* Libraries for other components: bytes, and images as their file stores them. */
+
+const char *kdl_library_name(const kdl_library *lib) {
+  return lib->container->name;
+}
+
+kdl_image_info kdl_library_image(const kdl_library *lib, size_t index) {
+  return kdl_container_image(lib->container, index);
+}
+
+kdl_status kdl_library_bytes(kdl_library *lib, uint32_t index, kdl_bytes_use use,
+                             const void **out_data, size_t *out_size) {
+  const void *verified =
+      atomic_load_explicit(&lib->container->images[index].verified, memory_order_relaxed);
+  return use == KDL_BYTES_VERIFIED || verified
+             ? kdl_container_verified_bytes(lib->container, index, out_data, out_size)
+             : kdl_container_private_bytes(lib->container, index, out_data, out_size);
+}
+
+kdl_status kdl_writer_add_copy(kdl_writer *writer, const kdl_writer_image *image, kdl_library *from,
+                               uint32_t index, bool with_digest) {
+  const kdl_image_ref ref = {from->container, index};
+  return with_digest ? kdl_writer_add_ref_digested(writer, image, ref)
+                     : kdl_writer_add_ref(writer, image, ref);
+}
+
+static kdl_stored_image read_stored(const kdl_image *image) {
+  return (kdl_stored_image){
+      .kind = image->kind,
+      .offload_kind = image->offload_kind,
+      .is_link_input = image->is_link_input,
+      .is_packed = image->source->codec != KDL_CODEC_NONE,
+      .codec = (uint8_t)image->codec,
+      .header_offset = image->header_offset,
+      .offset = image->offset,
+      .stored_size = image->stored_size,
+      .size = image->size,
+      .parent = image->parent == KDL_PARENT_NONE ? KDL_NO_PARENT : image->parent,
+      .module = image->module,
+      .arch = image->arch,
+      .label = image->label,
+      .problem = image->problem,
+      .source = image->source,
+  };
+}
+
+/* If two threads race, the result of one stays unused in the arena. */
+const kdl_stored_image *kdl_stored_images(kdl_library *lib) {
+  kdl_container *container = lib->container;
+  kdl_stored_image *known = atomic_load_explicit(&lib->stored_images, memory_order_acquire);
+  if (known)
+    return known;
+  kdl_stored_image *made = kdl_container_alloc(container, (container->count + 1) * sizeof *made);
+  for (uint32_t i = 0; made && i < container->count; ++i)
+    made[i] = read_stored(&container->images[i]);
+  if (!made || atomic_compare_exchange_strong_explicit(&lib->stored_images, &known, made,
+                                                       memory_order_acq_rel, memory_order_acquire))
+    return made;
+  return known;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The scope                                                                                    */
+
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_PRELOAD                                                                                  */
+
+enum { limit_preloads = 64 };
+
+static pthread_once_t preload_once = PTHREAD_ONCE_INIT;
+static kdl_library *preloads[limit_preloads];
+static size_t preload_count;
+static kdl_status preload_status;
+static char preload_message[1024];
+
+static kdl_status preload(const char *path) {
+  if (preload_count == limit_preloads)
+    return kdl_fail(KDL_NO_MEMORY, "found more than %d libraries", limit_preloads);
+  KDL_TRY(kdl_open(path, NULL, &preloads[preload_count]));
+  kdl_debug(KDL_DEBUG_FILES, "preloaded %s", preloads[preload_count++]->container->name);
+  return KDL_OK;
+}
+
+/* After a fork in between, the child starts again. */
+static void preload_all(void) {
+  preload_count = 0;
+  char path[PATH_MAX];
+  const char *list = kdl_environment(KDL_VARIABLE_PRELOAD);
+  kdl_string rest = kdl_text_of(list ? list : "");
+  while (preload_status == KDL_OK && rest.length) {
+    preload_status = kdl_path_next(&rest, path);
+    if (preload_status == KDL_OK && *path)
+      preload_status = preload(path);
+  }
+  if (preload_status != KDL_OK)
+    snprintf(preload_message, sizeof preload_message, "KDL_PRELOAD: %s", kdl_error_message());
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_OPEN_GLOBAL                                                                              */
+
+static pthread_mutex_t globals_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_library *globals;
+
+void kdl_scope_add(kdl_library *lib) {
+  kdl_lock(&globals_lock);
+  kdl_library **end = &globals;
+  while (*end)
+    end = &(*end)->next_global;
+  *end = lib;
+  kdl_unlock(&globals_lock);
+}
+
+void kdl_scope_remove(kdl_library *lib) {
+  kdl_lock(&globals_lock);
+  kdl_library **at = &globals;
+  while (*at != lib)
+    at = &(*at)->next_global;
+  *at = lib->next_global;
+  kdl_unlock(&globals_lock);
+}
+
+/* The first library from `at` on that is not being closed, retained. */
+static kdl_library *retain_open(kdl_library *at) {
+  for (; at; at = at->next_global) {
+    size_t references = atomic_load_explicit(&at->references, memory_order_relaxed);
+    while (references &&
+           !atomic_compare_exchange_weak(&at->references, &references, references + 1))
+      ;
+    if (references)
+      break;
+  }
+  return at;
+}
+
+/* Each library is retained while it is visited, and so stays in the list. */
+static void visit_globals(bool (*visit)(void *user, kdl_library *lib), void *user) {
+  kdl_lock(&globals_lock);
+  kdl_library *at = retain_open(globals);
+  kdl_unlock(&globals_lock);
+  while (at) {
+    kdl_library *next = NULL;
+    if (!visit(user, at)) {
+      kdl_lock(&globals_lock);
+      next = retain_open(at->next_global);
+      kdl_unlock(&globals_lock);
+    }
+    kdl_close(at);
+    at = next;
+  }
+}
+
+kdl_status kdl_scope_visit(kdl_library *lib, bool (*visit)(void *user, kdl_library *lib),
+                           void *user) {
+  pthread_once(&preload_once, preload_all);
+  if (preload_status != KDL_OK)
+    return kdl_fail(preload_status, "%s", preload_message);
+  for (size_t i = 0; i < preload_count; ++i) {
+    if (visit(user, preloads[i]))
+      return KDL_OK;
+  }
+  if (lib)
+    visit(user, lib);
+  else
+    visit_globals(visit, user);
+  return KDL_OK;
 }

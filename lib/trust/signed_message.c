@@ -3,7 +3,6 @@
 
 #include "support/base/error.h"
 #include "support/base/text.h"
-#include "support/base/text_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

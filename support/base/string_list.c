@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support/base/string_list.h"
-#include "support/base/text_stream.h"
+#include "support/base/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define KDL_TEXT(literal) ((kdl_string){"" literal, sizeof(literal) - 1})
@@ -243,5 +244,13 @@ void kdl_text_escape_controls(char *text, size_t size);
 
 /* A size as users write it: digits, then K, M, G or T for powers of 1024. */
 kdl_status kdl_size_parse(const char *text, uint64_t *out_size);
+
+/* A stream that writes to growing memory. Unlike glibc's open_memstream, it reports that memory ran
+ * out: glibc's drops the text and reports success when it prints and when it closes. */
+
+/* Returns a stream, or NULL when out of memory. Once fclose returns 0, *out_text is malloc'ed text
+ * with a NUL after it. Where fclose fails, memory ran out and the text is NULL. Call fclose before
+ * the variables go out of scope. */
+FILE *kdl_text_stream(char **out_text, size_t *out_length);
 
 #endif

@@ -41,7 +41,7 @@ kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings);
 enum { KDL_CACHE_MAX_TIERS = 4 };
 
 /* The further folders that KDL_CACHE lists. Their entries have portable keys, which
- * ext/jit/portable.h makes. */
+ * ext/jit/identity.h makes. */
 typedef struct kdl_cache_tiers {
   size_t count;
   kdl_cache_settings items[KDL_CACHE_MAX_TIERS];

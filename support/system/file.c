@@ -2,7 +2,6 @@
 #include "support/system/file.h"
 
 #include "support/base/error.h"
-#include "support/system/file_limit.h"
 #include "support/system/path_resolve.h"
 
 #include <errno.h>

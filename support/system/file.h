@@ -8,6 +8,9 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* Writes a temporary file next to `path`, flushes it, renames it over `path` and flushes the
  * folder, so that the result survives a power failure. After any earlier failure, such as a full
@@ -92,5 +95,15 @@ int kdl_memory_file_create(const char *name, kdl_memory_file_use use, const void
  * `writer`, the program that wrote it. */
 kdl_status kdl_memory_file_read(int fd, const char *writer, uint64_t most, void **out_data,
                                 size_t *out_size);
+
+/* RLIMIT_FSIZE (ulimit -f): who writes beyond it gets SIGXFSZ, whose default is to kill. */
+
+/* Whether `size` more bytes, from the position that `whence` names in lseek, are beyond it. */
+static inline bool kdl_fd_is_over_limit(int fd, int whence, uint64_t size) {
+  struct rlimit limit;
+  off_t at = lseek(fd, 0, whence);
+  return at >= 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         (uint64_t)at + size > limit.rlim_cur;
+}
 
 #endif

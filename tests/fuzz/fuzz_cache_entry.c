@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A cache entry out of arbitrary bytes, as they are and with the digest that belongs to them, so
  * that what comes behind the digest is reached. What is taken is laid out again as it was. */
-#include "ext/jit/cache/entry.h"
+#include "ext/jit/cache/files.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "support/base/arena.h"
 #include "support/base/array.h"
 #include "support/base/string_list.h"
-#include "support/base/text_stream.h"
+#include "support/base/text.h"
 
 #include <stddef.h>
 #include <stdio.h>

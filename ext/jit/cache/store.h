@@ -13,7 +13,6 @@
 #ifndef KDL_EXT_JIT_CACHE_STORE_H
 #define KDL_EXT_JIT_CACHE_STORE_H
 
-#include "ext/jit/cache/entry.h"
 #include "ext/jit/cache/files.h"
 #include "support/system/cache_settings.h"
 

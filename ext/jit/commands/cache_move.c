@@ -2,7 +2,6 @@
 #include "ext/jit/cache/inspect.h"
 #include "ext/jit/commands/commands.h"
 #include "ext/jit/identity.h"
-#include "ext/jit/portable.h"
 #include "support/base/error.h"
 #include "tools/common/report.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* NVIDIA GPUs, through libcuda. cuInit and the cuDevice functions create no context. */
+/* NVIDIA GPUs through libcuda, which is opened at the first query for devices, never linked, never
+ * closed. Listing them creates no context. */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/common/driver.h"
 #include "lib/backends/cuda/driver.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Lists AMD GPUs through libamdhip64, without making a device current or allocating on it. */
+/* AMD GPUs through libamdhip64 of ROCm 5 to 7, which is opened at the first query for devices,
+ * never linked, never closed. Listing them makes no device current and allocates on none. */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/common/driver.h"
 #include "lib/backends/hip/driver.h"

@@ -4,7 +4,7 @@
  *
  * Work is done by the thread that gives it, with the help of a pool where that pays; a queue is
  * therefore always empty when a call returns, and an event is reached when it is recorded. image.c
- * loads images, symbol_table.c finds their symbols, run.c runs groups on threads (threads.h),
+ * loads images and finds their symbols, run.c runs groups on threads (threads.h),
  * backend.c is the table.
  */
 #ifndef KDL_LIB_BACKENDS_HOST_HOST_H

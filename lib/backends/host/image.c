@@ -10,9 +10,11 @@
  * whatever the program or a library before it defines by that name.
  */
 #include "lib/backends/host/host.h"
-
+#include "lib/device/host_cpu.h"
 #include "lib/image/host/host_object.h"
 #include "lib/inspect/images.h"
+#include "lib/target/features/feature.h"
+#include "lib/target/target.h"
 #include "support/base/bytes.h"
 #include "support/base/error.h"
 #include "support/system/file.h"
@@ -23,6 +25,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -339,4 +342,103 @@ bool kdl_host_image_holds(const kdl_host_image *image, const void *begin, uint64
 void kdl_host_image_unload(kdl_host_image *image) {
   host_run_destructors(image);
   host_unmap_image(image);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The CPU                                                                                      */
+
+/* The object's own word on the CPU it needs, which counts where the metadata promises less: code
+ * for another would end the process at an instruction that this one does not have. */
+
+static pthread_once_t host_cpu_once = PTHREAD_ONCE_INIT;
+static kdl_device_rule host_cpu;
+static bool host_cpu_is_known;
+
+static void host_describe_cpu(void) {
+  kdl_device_spec spec = {.backend = KDL_BACKEND_HOST};
+  host_cpu_is_known =
+      kdl_cpu_describe(&spec) == KDL_OK && kdl_device_spec_compile(&spec, &host_cpu) == KDL_OK;
+}
+
+kdl_status kdl_host_check_cpu(const kdl_backend_image *source) {
+  kdl_image_target target;
+  if (kdl_image_read_target(KDL_IMAGE_OBJECT, source->data, source->data_size, &target) != KDL_OK ||
+      !target.arch[0])
+    return KDL_OK;
+  pthread_once(&host_cpu_once, host_describe_cpu);
+  kdl_image_desc desc = {.kind = KDL_IMAGE_OBJECT,
+                         .triple = kdl_text_of(target.triple),
+                         .arch = kdl_text_of(target.arch)};
+  kdl_image_rule rule;
+  kdl_image_compile(&desc, &rule);
+  if (!host_cpu_is_known || kdl_match_admits(&rule, &host_cpu))
+    return KDL_OK;
+  kdl_feature_class which = kdl_families[host_cpu.family].features;
+  kdl_feature_set missing =
+      kdl_feature_tokens(which, kdl_feature_common(rule.needs, host_cpu.lacks));
+  char tokens[256] = "";
+  kdl_out_features(&(kdl_out){tokens, sizeof tokens, 0}, which, missing);
+  return kdl_core_services.fail(
+      KDL_NO_MATCH, 0,
+      "the object was compiled for %.128s, which needs more than its metadata states: "
+      "this CPU lacks %s",
+      target.arch, *tokens ? tokens : "features that are not known");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Symbols                                                                                      */
+
+/* The visible symbols of an image by their names: numbers of symbols in a table with open
+ * addressing. The image has hash tables of its own, which would have to be believed. */
+
+/* Longer names are told apart by comparing them. */
+enum { max_hashed = 512 };
+
+static uint32_t host_hash_name(const char *name) {
+  uint32_t hash = 2166136261u; /* FNV-1a */
+  for (size_t i = 0; i < max_hashed && name[i]; ++i)
+    hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+  return hash;
+}
+
+/* *out_slot is its place, or the one that it would get. */
+static bool host_find_symbol_slot(const kdl_host_symbols *symbols, const kdl_host_object *object,
+                                  const char *name, kdl_host_symbol *out_symbol,
+                                  uint32_t *out_slot) {
+  uint32_t at = host_hash_name(name) & symbols->mask;
+  for (; symbols->slots[at]; at = (at + 1) & symbols->mask) {
+    *out_symbol = kdl_host_object_symbol(object, symbols->slots[at]);
+    if (strcmp(out_symbol->name, name) == 0)
+      break;
+  }
+  *out_slot = at;
+  return symbols->slots[at] != 0;
+}
+
+kdl_status kdl_host_symbols_create(const kdl_host_object *object, kdl_host_symbols *out_symbols) {
+  uint32_t count = 16;
+  while (count < object->symbol_count * 2)
+    count *= 2;
+  uint32_t *slots = calloc(count, sizeof *slots);
+  if (!slots)
+    return kdl_core_services.fail(KDL_NO_MEMORY, 0, "out of memory for %u names", count);
+  for (uint64_t i = 1; i < object->symbol_count; ++i) {
+    kdl_host_symbol symbol = kdl_host_object_symbol(object, i), found;
+    kdl_host_symbols symbols = {slots, count - 1};
+    uint32_t at;
+    if (symbol.is_visible && !host_find_symbol_slot(&symbols, object, symbol.name, &found, &at))
+      slots[at] = (uint32_t)i; /* of several, the first */
+  }
+  *out_symbols = (kdl_host_symbols){slots, count - 1};
+  return KDL_OK;
+}
+
+bool kdl_host_symbols_find(const kdl_host_symbols *symbols, const kdl_host_object *object,
+                           const char *name, kdl_host_symbol *out_symbol) {
+  uint32_t at;
+  return host_find_symbol_slot(symbols, object, name, out_symbol, &at);
+}
+
+void kdl_host_symbols_free(kdl_host_symbols *symbols) {
+  free(symbols->slots);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Lists Intel GPUs through the Level Zero loader. Skips other devices (NPUs), which run no kernels
- * of libkdl. */
+/* Intel GPUs through the Level Zero loader, which is opened at the first query for devices, never
+ * linked, never closed. Skips other devices (NPUs), which run no kernels of libkdl. */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/level_zero/driver.h"
 #include "lib/backends/level_zero/objects.h"

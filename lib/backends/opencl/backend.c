@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Lists the devices of all installed OpenCL platforms. A platform that fails does not affect the
- * others. */
+/* The devices of all OpenCL platforms through the loader, which is opened at the first query for
+ * devices, never linked, never closed. A platform that fails does not affect the others. */
 #include "lib/backends/common/built_in.h"
 #include "lib/backends/opencl/driver.h"
 #include "lib/backends/opencl/objects.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Text that grows as it is printed. tests/memory covers running out of memory. */
 #include "support.h"
-#include "support/base/text_stream.h"
+#include "support/base/text.h"
 
 static void text_is_what_was_printed(void **state) {
   (void)state;

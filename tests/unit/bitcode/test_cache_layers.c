@@ -4,9 +4,8 @@
  * A machine is a separate cache folder. */
 #include "bitcode_support.h"
 
-#include "ext/jit/cache/lease.h"
+#include "ext/jit/cache/claim.h"
 #include "ext/jit/identity.h"
-#include "ext/jit/portable.h"
 
 static char shared_path[64], depended[64];
 

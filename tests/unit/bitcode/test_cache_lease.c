@@ -2,7 +2,7 @@
 /* Leases: one process creates an entry that many machines need; one that dies is replaced. */
 #include "cache_support.h"
 
-#include "ext/jit/cache/lease.h"
+#include "ext/jit/cache/claim.h"
 
 #include <signal.h>
 #include <sys/wait.h>

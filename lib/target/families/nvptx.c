@@ -17,7 +17,7 @@
 
 /* Of a multiprocessor's KiB all that a group may ask for (CUDA C++ Programming Guide, "Technical
  * Specifications per Compute Capability"): less 1 KiB from 8.0 on; before 7.0, 48 KiB. */
-#define GROUP(sm, kib) ((sm) < 70 || !(kib) ? 48 : (sm) >= 80 ? (kib)-1 : (kib))
+#define GROUP(sm, kib) ((sm) < 70 || !(kib) ? 48 : (kib) - ((sm) >= 80 && (kib) > 0))
 
 const kdl_nvptx_processor kdl_nvptx_processors[KDL_NVPTX_COUNT] = {
 #define KDL_NVPTX(sm, plain, a, f, tile_ir, part, warps, groups, kib, partitions, offered)         \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Textual LLVM IR, read and edited line by line. With compiler/text, these alone depend on the text.
+ * Textual LLVM IR, read and edited line by line. With compiler/text, these alone depend on the
+ * text.
  *
  * What reads it decides what a compile needs, and names lines of it in messages: `kdl cc` does that
  * where no kdl-ld is installed too, so these are no passes over LLVM. The one edit is no pass for

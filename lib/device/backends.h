@@ -4,9 +4,9 @@
  *
  * Outside its folder, code depends on a device's family or on its row, not on which backend it is.
  * The exceptions: the host, which is this process and no driver; the devices of named_devices.c;
- * and code that pairs libkdl with one vendor's own, for which all other backends are alike: DLPack's
- * types of devices (python/csrc), MLIR's runtime functions (mlir/runtime), what CUDA's and HIP's
- * runtimes read (pack).
+ * and code that pairs libkdl with one vendor's own, for which all other backends are alike:
+ * DLPack's types of devices (python/csrc), MLIR's runtime functions (mlir/runtime), what CUDA's and
+ * HIP's runtimes read (pack).
  */
 #ifndef KDL_LIB_DEVICE_BACKENDS_H
 #define KDL_LIB_DEVICE_BACKENDS_H

@@ -58,11 +58,11 @@ bool diff_occupancy(const diff *d, const diff_kernel *kernel, kdl_occupancy *out
 /* Pairs                                                                                        */
 
 static bool grew(uint32_t old, uint32_t new) {
-  return old != KDL_NO_RESOURCE && new != KDL_NO_RESOURCE &&new > old;
+  return old != KDL_NO_RESOURCE && new != KDL_NO_RESOURCE && new > old;
 }
 
 static bool differs(uint32_t old, uint32_t new) {
-  return old != KDL_NO_RESOURCE && new != KDL_NO_RESOURCE &&new != old;
+  return old != KDL_NO_RESOURCE && new != KDL_NO_RESOURCE && new != old;
 }
 
 /* Formats that do not declare spills have them on the stack. */
@@ -94,7 +94,7 @@ static bool has_other_signature(const diff_kernel *old, const diff_kernel *new) 
 }
 
 static bool is_larger(uint32_t old, uint32_t new) {
-  return grew(old, new) && new - old >= DIFF_LARGER_BYTES &&new - old > old / DIFF_LARGER_PART;
+  return grew(old, new) && new - old >= DIFF_LARGER_BYTES && new - old > old / DIFF_LARGER_PART;
 }
 
 static uint32_t compare_pair(const diff *d, const diff_kernel *old, const diff_kernel *new) {

@@ -15,8 +15,7 @@
 #define KDL_TEXT(literal) ((kdl_string){"" literal, sizeof(literal) - 1})
 
 /* The same in a table's initializer. */
-#define KDL_TEXT_ROW(literal)                                                                      \
-  { "" literal, sizeof(literal) - 1 }
+#define KDL_TEXT_ROW(literal) {"" literal, sizeof(literal) - 1}
 
 static inline kdl_string kdl_text_of(const char *text) {
   return (kdl_string){text, strlen(text)};

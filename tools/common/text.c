@@ -259,7 +259,7 @@ size_t cli_table_width(const cli_table *table) {
 /* Shrinks the columns of one rank until the table fits. */
 static void shrink_rank(const cli_table *table, size_t *widths, int rank, bool keeps, size_t limit,
                         size_t *total) {
-  for (size_t i = 0; i<table->column_count && * total> limit; ++i) {
+  for (size_t i = 0; i < table->column_count && *total > limit; ++i) {
     const cli_column *column = &table->columns[i];
     size_t title = strlen(column->title);
     size_t least = title > narrowest ? title : narrowest;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Kernels with the names of functions of libc and libm, and of what kdl cc could declare beside them. */
+/* Kernels with the names of functions of libc and libm, and of what kdl cc could declare beside
+ * them. */
 #include <kdl/kernel.h>
 
 KDL_BLOCK(64)

@@ -16,7 +16,7 @@ collect() {
   function=$1
   shift
   env -i PATH="$PATH" LD_LIBRARY_PATH="$fakes" KDL_FAKE_DEVICES="${devices:-}" \
-    OCL_ICD_VENDORS=/nonexistent KDL_LLVM_SPIRV=none \
+    OCL_ICD_VENDORS=/nonexistent KDL_LLVM_SPIRV=none LD_BIND_NOW=1 \
     valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect="$function" "$@" >/dev/null 2>&1
   [ "$(total)" -gt 0 ] || { echo "$function: found no instructions, expected some" >&2; exit 1; }
 }
@@ -33,13 +33,14 @@ instructions() {
   echo $(($(total) / count))
 }
 
-# own: what was counted in all, less what the calls of the drivers' functions took. Callgrind names a
-# function once, "cfn=(12) cuInit", and has the cost of a call in the line after "calls=".
+# own: what was counted in all, less what the calls of the drivers' functions took, and of the dynamic loader's, whose
+# cost depends on the paths of a machine. Callgrind names a function once, "cfn=(12) cuInit", and has the cost of a call in
+# the line after "calls=".
 own() {
   awk '/^summary:/ { total = $2 }
        /^c?fn=/ { split($1, id, "="); if (NF > 1) name[id[2]] = $2 }
        /^cfn=/ { called = name[id[2]] }
-       is_call && called ~ /^(cu|hip|ze|cl)[A-Z]/ { driver += $2 }
+       is_call && called ~ /^((cu|hip|ze|cl)[A-Z]|dl(m?open|sym)(@|$))/ { driver += $2 }
        { is_call = /^calls=/ }
        END { print total - driver }' "$out"
 }

@@ -52,10 +52,10 @@ opencl=${KDL_INTEL_OPENCL:-$source/build/opencl-runtime} cuda=${KDL_CUDA_TOOLS:-
 # copy_drivers: what the tests use of them, in the root under other names.
 copy_drivers() {
   if [ -d "$opencl" ] && [ ! -d "$work/root/opencl-runtime" ]; then
-    cp -r "$opencl" "$work/root/opencl-runtime"
+    cp -rL "$opencl" "$work/root/opencl-runtime"
     echo /opencl-runtime/libintelocl.so >"$work/root/opencl-runtime/vendors/intel.icd"
   fi
-  [ ! -d "$cuda" ] || [ -d "$work/root/cuda-tools" ] || cp -r "$cuda" "$work/root/cuda-tools"
+  [ ! -d "$cuda" ] || [ -d "$work/root/cuda-tools" ] || cp -rL "$cuda" "$work/root/cuda-tools"
 }
 
 case " ${versions[*]} " in *" 23 "* | *" 24 "*) "$here/root.sh" "$work" && copy_drivers ;; esac

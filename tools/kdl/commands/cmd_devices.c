@@ -6,6 +6,7 @@
 #include "support/base/error.h"
 #include "support/base/text.h"
 #include "tools/common/json.h"
+#include "tools/common/memory.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
 #include "tools/common/text.h"
@@ -58,16 +59,21 @@ static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow)
 
 /* For a CPU, the features beyond its level; for a GPU, all that are known. */
 static void list_features(const kdl_device_spec *spec, kdl_out *out) {
-  kdl_select_device *described;
-  kdl_device_traits traits;
   if (spec->backend == KDL_BACKEND_HOST) {
     const char *plus = strchr(spec->arch, '+');
     kdl_out_format(out, "%s", plus ? plus + 1 : "");
-  } else if (kdl_select_device_create(spec, &described, &traits) == KDL_OK) {
-    kdl_out_features(out, kdl_families[traits.family].features,
-                     (kdl_feature_set){{~traits.lacks[0], ~traits.lacks[1]}});
-    free(described);
+    return;
   }
+  kdl_select_device *described;
+  kdl_device_traits traits;
+  kdl_status status = kdl_select_device_create(spec, &described, &traits);
+  if (status == KDL_NO_MEMORY)
+    cli_out_of_memory();
+  if (status != KDL_OK)
+    return;
+  kdl_out_features(out, kdl_families[traits.family].features,
+                   (kdl_feature_set){{~traits.lacks[0], ~traits.lacks[1]}});
+  free(described);
 }
 
 /* Words that a terminal can break between: "13.0, features fp16 bf16". */

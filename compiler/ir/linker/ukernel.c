@@ -2,6 +2,7 @@
 #include "compiler/ir/linker/ukernel.h"
 
 #include "support/base/text.h"
+#include "support/base/triple.h"
 
 #include <kdl/ukernel.h>
 
@@ -78,8 +79,8 @@ static kdl_string layout_of(LLVMValueRef function) {
 
 static kdl_string layout_of_interface(LLVMValueRef function) {
   kdl_string symbol = ir_value_name(function);
-  kdl_string triple = kdl_text_of(LLVMGetTarget(LLVMGetGlobalParent(function)));
-  const bool is_amd = kdl_text_starts(triple, "amdgcn");
+  const char *triple = LLVMGetTarget(LLVMGetGlobalParent(function));
+  const bool is_amd = kdl_triple_is_amd(kdl_text_of(triple));
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i) {
     if (kdl_text_starts(symbol, layouts[i].prefix) && layouts[i].is_for_amd == is_amd)
       return kdl_text_of(layouts[i].layout);

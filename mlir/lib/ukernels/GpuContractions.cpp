@@ -66,7 +66,7 @@ Attribute targetOf(MLIRContext *context, const MatmulImage &image) {
   StringRef arch = image.arch;
   if (StringRef(image.triple).starts_with("nvptx"))
     return NVVM::NVVMTargetAttr::get(context, optLevel, image.triple, arch, "");
-  if (!StringRef(image.triple).starts_with("amdgcn"))
+  if (!llvm::Triple(image.triple).isAMDGPU())
     return HostTargetAttr::get(context, optLevel, image.triple, arch);
   auto [chip, id] = arch.split(':');
   SmallVector<std::string> features; // "xnack+" is the feature +xnack

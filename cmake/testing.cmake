@@ -100,7 +100,7 @@ set(KDL_INSTALLED ${CMAKE_BINARY_DIR}/tests/product/prefix)
 set(KDL_COMPONENT_TESTS
     "mlir:^(mlir|docs[.]mlir|bench[.]mlir)" "python:^(python|memory[.]python|example[.]pytorch)" "matmul:^ukernels|matmul|^example[.]mpi"
     "cc:^(language|examples|tools[.](cc|barriers)|install[.]kernels)" "bench:^(bench[.]|tools[.]bench|unit[.]bench)"
-    "pack:^(tools[.](thin|check|split|oci|registry|pull|push|merge|docker)|unit[.](thin|oci|split|login)|corpus[.](thin|oci|split|login)|fuzz[.](thin|oci|split|login)|memory[.]one[.](thin|wheel|oci|check|archives|parts))"
+    "pack:^(tools[.](thin|check|diff|only|split|oci|registry|pull|push|merge|docker)|unit[.](thin|oci|split|login)|corpus[.](thin|oci|split|login)|fuzz[.](thin|oci|split|login)|memory[.]one[.](thin|wheel|oci|check|archives|parts))"
     "jit:^(tools[.](ld|link|cache|specialize)|unit[.](bitcode|cache|ld|observer|specialize)|bitcode|cache|memory[.][a-z]+[.](ld|link|cache))" "trace:^(trace|tools[.]trace|unit[.]trace|corpus[.]trace|fuzz[.]trace)"
     "compiler:^(unit[.]toolchain|tools[.]toolchain)" "core:^(unit|conformance|corpus|fuzz|growth|soak)[.]" "tools:.")
 function(kdl_component_of name out_component)

@@ -51,7 +51,7 @@ typedef struct kdl_trace_hooks {
 } kdl_trace_hooks;
 
 /* NULL where the process is not traced. Set before any device is opened, and constant afterwards.
- * Defined in ext/trace, so that a program that links libkdl.a has it, or in lib/without_trace.c. */
+ * Defined in ext/trace, so that a program that links libkdl.a has it, or in lib/without.c. */
 extern const kdl_trace_hooks *kdl_tracing;
 
 /* ------------------------------------------------------------------------------------------ */

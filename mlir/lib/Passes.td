@@ -123,8 +123,8 @@ def KdlDeferWaits : Pass<"kdl-defer-waits", "::mlir::ModuleOp"> {
     A gpu.launch_func without `async` blocks. Under `#kdl.runtime_select` such launches run in order
     on one queue, so the host only has to wait before an operation that can observe the kernels'
     effects: one that may read or write memory, a call, another kind of launch, a return. This pass
-    moves the waits there, notably out of loops. It runs on functions of the LLVM dialect, so run it
-    last.
+    moves the waits there, notably out of loops. It runs on functions of the LLVM dialect: run it
+    last, but before `kdl-link-objects`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -7,6 +7,7 @@
 #include "tools/common/text.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,20 @@ enum { crash_count = sizeof crashes / sizeof *crashes };
 
 static char messages[crash_count][1024]; /* a handler may not format */
 
-/* The default action, which is back, follows when the handler returns. */
+/* Threads may crash at once: the first one reports and ends the process, the others wait for that.
+ */
 static void on_crash(int number) {
+  static atomic_flag is_reported = ATOMIC_FLAG_INIT;
+  while (atomic_flag_test_and_set(&is_reported))
+    pause();
   for (size_t i = 0; i < crash_count; ++i) {
     if (crashes[i].number != number)
       continue;
     ssize_t written = write(STDERR_FILENO, messages[i], strlen(messages[i]));
     (void)written;
   }
+  signal(number, SIG_DFL);
+  raise(number); /* taken when the handler returns */
 }
 
 /* For a handler on a stack that is full. Threads of libkdl have their own. */
@@ -56,7 +63,7 @@ static void use_signal_stack(void) {
 
 void cli_run_explain_crashes(kdl_device *device, const char *kernel) {
   kdl_device_info info = {.size = sizeof info};
-  struct sigaction action = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
+  struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
   if (kdl_device_get(device, &info) != KDL_OK || strcmp(info.backend, "host") != 0)
     return;
   use_signal_stack();

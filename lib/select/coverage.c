@@ -376,7 +376,7 @@ static uint64_t image_reasons(const kdl_inventory *inventory, size_t index,
                               const kdl_select_device *device) {
   const kdl_image_rule *rule = kdl_catalog_rule(inventory->catalog, index);
   uint64_t reasons = kdl_match(rule, &device->rule).reasons;
-  return inventory->images[index].unresolved ? reasons | KDL_REASON(RELOCATABLE) : reasons;
+  return inventory->images[index].unresolved ? kdl_reasons_if_unresolved(reasons) : reasons;
 }
 
 static void tally_image(const kdl_inventory *inventory, size_t index,

@@ -152,7 +152,7 @@ static bool has_tag(const kdl_image *image, kdl_string tag) {
 static void evaluate_kernel(ranker *r, kdl_candidate *candidate) {
   const kdl_query *query = r->query;
   if (kdl_catalog_unresolved(r->catalog, candidate->image))
-    candidate->reasons |= KDL_REASON(RELOCATABLE);
+    candidate->reasons = kdl_reasons_if_unresolved(candidate->reasons);
   if (query->kernel.data) {
     candidate->presence =
         (uint8_t)kdl_catalog_find(r->catalog, candidate->image, query->kernel, &candidate->key);

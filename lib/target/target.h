@@ -166,6 +166,9 @@ static inline bool kdl_match_admits(const kdl_image_rule *image, const kdl_devic
 /* Why kdl_match_admits is false; never 0 then. */
 uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *device);
 
+/* With that of code that lacks a function, which on another vendor's devices is of no interest. */
+uint64_t kdl_reasons_if_unresolved(uint64_t reasons);
+
 /* The sum of the distances, of reasons that say the same once. kdl_match_distance also orders
  * images that are refused for the same reasons. */
 unsigned kdl_reasons_distance(uint64_t reasons);

@@ -18,6 +18,10 @@ _Static_assert(KDL_REASON_COUNT <= 64, "reasons are bits of a 64-bit word");
   (KDL_REASON(OTHER_MAJOR) | KDL_REASON(NEWER_MINOR) | KDL_REASON(ARCH_SPECIFIC_EXACT) |           \
    KDL_REASON(FAMILY_MISMATCH) | KDL_REASON(TEGRA_EXACT) | KDL_REASON(PTX_TOO_NEW_ARCH))
 
+uint64_t kdl_reasons_if_unresolved(uint64_t reasons) {
+  return reasons & KDL_REASON(WRONG_VENDOR) ? reasons : reasons | KDL_REASON(RELOCATABLE);
+}
+
 unsigned kdl_reasons_distance(uint64_t reasons) {
   unsigned distance = 0;
   if (reasons & REASONS_NVIDIA_ARCH)
@@ -26,6 +30,10 @@ unsigned kdl_reasons_distance(uint64_t reasons) {
     distance += reasons >> bit & 1 ? kdl_reasons[bit].distance : 0;
   return distance;
 }
+
+/* What can be done about them does not help on another vendor's devices. */
+#define REASONS_IN_FAMILY                                                                          \
+  (KDL_REASON(RELOCATABLE) | KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE))
 
 static bool is_host_family(uint32_t family) {
   return family == KDL_FAMILY_X86_64 || family == KDL_FAMILY_AARCH64 || family == KDL_FAMILY_RISCV;
@@ -184,9 +192,10 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
            : lacking >> KDL_LOWERING_IMPOSSIBLE & 1 ? KDL_REASON(SPIRV_ENVIRONMENT)
                                                     : KDL_REASON(MISSING_FEATURES);
   if (!is_same_family(image, device))
-    return reasons | (is_host_family(image->family) && is_host_family(device->family)
-                          ? KDL_REASON(WRONG_ARCH)
-                          : KDL_REASON(WRONG_VENDOR));
+    return (reasons & ~REASONS_IN_FAMILY) |
+           (is_host_family(image->family) && is_host_family(device->family)
+                ? KDL_REASON(WRONG_ARCH)
+                : KDL_REASON(WRONG_VENDOR));
   /* An arch that cannot be read has nothing to compare. */
   if (image->form == KDL_FORM_NONE)
     return reasons;

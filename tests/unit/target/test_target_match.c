@@ -5,6 +5,8 @@
 /* One vendor's image on another's device. */
 static const row across[] = {
     {"cubin sm_90", "hip", "gfx90a | gfx942 | gfx1100", "wrong_vendor"},
+    {"cubin sm_90 relocatable", "hip", "gfx942", "wrong_vendor"},
+    {"cubin sm_90 requires_features=of_next_year", "hip", "gfx942", "wrong_vendor"},
     {"cubin sm_90", "level_zero", "pvc", "wrong_vendor"},
     {"cubin sm_90", "opencl", "spirv64 spirv=1.4", "wrong_vendor"},
     {"cubin sm_90", "host", "x86-64-v4 | armv9-a", "wrong_vendor"},

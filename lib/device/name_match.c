@@ -253,11 +253,14 @@ kdl_status kdl_named_device_find(kdl_string name, const kdl_named_device **out_r
   if (found.row)
     return fail_ambiguous(name, found.how);
   const char *suggested = kdl_named_device_suggest(name);
+  bool is_list = !suggested && memchr(name.data, ',', name.length);
   return kdl_fail(KDL_BAD_CALL,
                   "device '%.*s': found no device of that name%s%s%s, expected one as 'h200' or "
                   "'rx7900xtx' ('kdl devices --known' lists them), an architecture as sm_90, "
                   "BACKEND:ARCH [KEY=VALUE]..., or @FILE",
                   (int)(name.length < 64 ? name.length : 64), name.data,
                   suggested ? " (did you mean '" : "", suggested ? suggested : "",
-                  suggested ? "'?)" : "");
+                  suggested ? "'?)"
+                  : is_list ? " (it is a list: name each device on its own)"
+                            : "");
 }

@@ -291,6 +291,12 @@ static bool convert_float(const py_target *target, const py_param *param, PyObje
   return !isfinite(number) || fits ? true : fail_out_of_range(target, param, index, object);
 }
 
+bool py_number_convert(const py_target *target, const py_param *param, PyObject *object,
+                       py_value *out_value, size_t index) {
+  bool is_float = param->kind == PY_FLOAT || param->kind == PY_BFLOAT;
+  return (is_float ? convert_float : convert_integer)(target, param, object, out_value, index);
+}
+
 static bool convert_bytes(const py_target *target, const py_param *param, PyObject *object,
                           py_arguments *arguments, size_t index) {
   char name[32];

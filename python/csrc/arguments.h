@@ -100,6 +100,11 @@ bool py_arguments_convert(const py_target *target, const py_signature *signature
                           py_arguments *out_arguments);
 void py_arguments_free(py_arguments *arguments);
 
+/* Converts a number to an integer or a float of the parameter's size, in the low bytes of the
+ * value; false with the exception set. */
+bool py_number_convert(const py_target *target, const py_param *param, PyObject *object,
+                       py_value *out_value, size_t index);
+
 /* The same with the queue: the named one, else the one for the stream of an array, else NULL, the
  * device's own. Arrays whose package must know the queue, so that its earlier work completes first,
  * are converted last. `queue_object` may be NULL. */

@@ -2,6 +2,7 @@
 #include "array.h"
 
 #include "fast_path.h"
+#include "numpy_head.h"
 #include "torch.h"
 #include "view.h"
 
@@ -363,18 +364,19 @@ static bool defer_dlpack(const py_target *target, const py_param *param, PyObjec
 /* ------------------------------------------------------------------------------------------ */
 /* NumPy arrays                                                                                 */
 
-/* The head of an array, which NumPy's headers have compiled into other packages since 1.7: the
- * buffer protocol returns the same at ten times the cost. It is used if the two agree on the first
- * array. */
-typedef struct numpy_array {
-  PyObject head;
-  void *data;
-  int dimensions;
-  Py_ssize_t *shape, *strides;
-  PyObject *base, *dtype;
-  int flags;
-} numpy_array;
-enum { numpy_contiguous = 0x3, numpy_writable = 0x400 };
+bool py_numpy_head_agrees(PyObject *object) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_ANY_CONTIGUOUS) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const py_numpy_array *array = (const py_numpy_array *)object;
+  bool agrees = array->data == view.buf && array->dimensions == view.ndim &&
+                (array->flags & py_numpy_writable) == (view.readonly ? 0 : py_numpy_writable) &&
+                (array->flags & py_numpy_contiguous);
+  PyBuffer_Release(&view);
+  return agrees;
+}
 
 static bool is_numpy(PyObject *object) {
   PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
@@ -384,17 +386,8 @@ static bool is_numpy(PyObject *object) {
                   PyUnicode_CompareWithASCIIString(name, "ndarray") == 0;
   Py_XDECREF(name);
   Py_XDECREF(module);
-  Py_buffer view;
-  if (!is_named || PyObject_GetBuffer(object, &view, PyBUF_ANY_CONTIGUOUS) < 0) {
-    PyErr_Clear();
-    return false;
-  }
-  const numpy_array *array = (const numpy_array *)object;
-  bool agrees = array->data == view.buf && array->dimensions == view.ndim &&
-                (array->flags & numpy_writable) == (view.readonly ? 0 : numpy_writable) &&
-                (array->flags & numpy_contiguous);
-  PyBuffer_Release(&view);
-  return agrees;
+  PyErr_Clear();
+  return is_named && py_numpy_head_agrees(object);
 }
 
 /* A cache of dtypes, which it keeps alive; when full, it starts over. */
@@ -441,9 +434,9 @@ static const struct dtype *find_dtype(PyObject *object) {
 /* The caller's reference keeps the array alive until the launch is done. */
 static bool convert_by_numpy(const py_target *target, const py_param *param, PyObject *object,
                              py_arguments *arguments, size_t index) {
-  const numpy_array *array = (const numpy_array *)object;
-  if (!target->is_host || !(array->flags & numpy_contiguous) ||
-      !(array->flags & numpy_writable || param->is_const))
+  const py_numpy_array *array = (const py_numpy_array *)object;
+  if (!target->is_host || !(array->flags & py_numpy_contiguous) ||
+      !(array->flags & py_numpy_writable || param->is_const))
     return convert_by_buffer(target, param, object, arguments,
                              index); /* it reports what is wrong */
   const struct dtype *dtype = find_dtype(array->dtype);
@@ -462,7 +455,7 @@ static bool convert_by_numpy(const py_target *target, const py_param *param, PyO
 /* ------------------------------------------------------------------------------------------ */
 /* Protocols of types                                                                           */
 
-static const dl_exchange *exchange_of(PyTypeObject *type) {
+const dl_exchange *py_exchange_of(PyTypeObject *type) {
   PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
   const dl_exchange *api = NULL;
   if (capsule && PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
@@ -506,7 +499,7 @@ static struct type_cache find_type(PyObject *object) {
   for (size_t i = 0; i < type_cache_size && type_cache[i].type; ++i)
     if (type_cache[i].type == type)
       return type_cache[i];
-  const dl_exchange *exchange = exchange_of(type);
+  const dl_exchange *exchange = py_exchange_of(type);
   struct type_cache found = {type, protocol_of(object, exchange), exchange, py_torch_bits_of(type)};
   struct type_cache *slot = &type_cache[type_cache_next++ % type_cache_size];
   struct type_cache former = *slot;

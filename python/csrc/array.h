@@ -24,6 +24,10 @@ bool py_array_check_element(const py_target *target, const py_param *param, size
                             uint8_t kind, size_t size);
 bool py_array_check_device(const py_target *target, size_t index, int32_t type, int32_t ordinal);
 
+/* The type's exchange of DLPack, if it has one that describes its arrays; else NULL, without an
+ * exception. */
+const struct dl_exchange *py_exchange_of(PyTypeObject *type);
+
 /* Raises TypeError for one argument, as "saxpy: argument 2: ..." or "run(): y: ..."; returns false.
  */
 bool py_argument_error(const py_target *target, size_t index, const char *format, ...) PY_COLD;

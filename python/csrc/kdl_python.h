@@ -103,7 +103,12 @@ int py_buffer_init(PyObject *module);
 int py_sequence_init(PyObject *module);
 int py_writer_init(PyObject *module);
 int py_matmul_init(PyObject *module);
+int py_model_init(PyObject *module);
 int py_error_init(PyObject *module);
+
+/* Methods of the module, for shared objects of models. */
+PyObject *py_model_symbols(PyObject *module, PyObject *args);
+PyObject *py_model_text(PyObject *module, PyObject *address);
 
 /* Adds a type to the module, under its name after "kdl._kdl."; NULL with the exception set. `flags`
  * are added to Py_TPFLAGS_DEFAULT. */

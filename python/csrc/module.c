@@ -88,6 +88,11 @@ static PyMethodDef functions[] = {
     {"thread_count", module_thread_count, METH_NOARGS,
      "thread_count()\n--\n\nHow many threads of the CPU run a launch of the calling thread, at "
      "most."},
+    {"model_symbols", py_model_symbols, METH_VARARGS,
+     "model_symbols(path, names, /)\n--\n\nLoads a shared object, which runs its constructors. "
+     "Returns the symbols' addresses, None for one that it lacks."},
+    {"model_text", py_model_text, METH_O,
+     "model_text(address, /)\n--\n\nThe text at an address, to its NUL."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -106,7 +111,7 @@ static int module_exec(PyObject *module) {
   if (py_fast_init() < 0 || py_error_init(module) < 0 || py_device_init(module) < 0 ||
       py_library_init(module) < 0 || py_queue_init(module) < 0 || py_buffer_init(module) < 0 ||
       py_kernel_init(module) < 0 || py_sequence_init(module) < 0 || py_writer_init(module) < 0 ||
-      py_matmul_init(module) < 0)
+      py_matmul_init(module) < 0 || py_model_init(module) < 0)
     return -1;
   first = interpreter;
   return 0;

@@ -30,6 +30,8 @@ kdl.limit_threads limits those of all launches of the calling thread, and kdl.th
 
 MATRICES. kdl.matmul(a, b) multiplies NumPy arrays on the CPU; kdl.PackedMatrix(b) is packed once for repeated products.
 
+MODELS. kdl.load_model("model.so") opens what `kdl-mlir compile` made as a kdl.Model; model.main(array, 2.0) calls its function.
+
 ERRORS are exceptions, all derived from kdl.Error: str() is the full message, status is libkdl's and code the driver's own number.
 """
 
@@ -47,14 +49,15 @@ from ._library import Explanation, Image, Library, Reason, Verdict, Writer, open
 from ._archive import Archive
 from ._command import CommandError, compile, run_command, tune
 from ._matmul import PackedMatrix, matmul, matmul_library
+from ._model import Model, load_model
 from ._reports import Report, check, thin, trace, trace_report
 
 __version__ = version()
 __all__ = [
     "Archive", "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
-    "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "PackedMatrix", "Queue", "Reason",
+    "FileAccessError", "Image", "Kernel", "Library", "Model", "NoMatchError", "NoMemoryError", "PackedMatrix", "Queue", "Reason",
     "Report", "Sequence", "UnsupportedError", "Verdict", "Writer", "check", "compile", "device", "devices", "limit_threads",
-    "matmul", "matmul_library", "open", "refresh", "run_command", "thin", "thread_count", "trace", "trace_report", "tune", "version",
+    "load_model", "matmul", "matmul_library", "open", "refresh", "run_command", "thin", "thread_count", "trace", "trace_report", "tune", "version",
 ]
 
 

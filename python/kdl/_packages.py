@@ -12,24 +12,25 @@ def _torch(array: Any) -> Any:
     return torch if torch is not None and isinstance(array, getattr(torch, "Tensor", ())) else None
 
 
-def _of_tensor(torch: Any, np: Any, tensor: Any) -> tuple[Any, bool]:
+def _of_tensor(torch: Any, np: Any, tensor: Any, what: str) -> tuple[Any, bool]:
     if tensor.device.type != "cpu":
-        raise TypeError(f"matmul: found a tensor on the device {tensor.device}, expected one on the CPU")
+        raise TypeError(f"{what}: found a tensor on the device {tensor.device}, expected one on the CPU")
     if tensor.layout != torch.strided:
-        raise TypeError(f"matmul: found a tensor of the layout {tensor.layout}, expected torch.strided, as tensor.to_dense() returns")
+        raise TypeError(f"{what}: found a tensor of the layout {tensor.layout}, expected torch.strided, as tensor.to_dense() returns")
     if tensor.requires_grad:
         if torch.is_grad_enabled():
-            raise TypeError("matmul: found a tensor that requires a gradient, which is not computed: pass tensor.detach(), or use torch.no_grad()")
+            raise TypeError(f"{what}: found a tensor that requires a gradient, which is not computed: pass tensor.detach(), or use torch.no_grad()")
         tensor = tensor.detach()
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(np.uint16), True
     return tensor.resolve_conj().resolve_neg().numpy(), False
 
 
-def to_numpy(np: Any, array: Any) -> tuple[Any, bool]:
-    """A tensor as a NumPy array of the same memory, and whether its elements are the bits of bfloat16; anything else as it is."""
+def to_numpy(np: Any, array: Any, what: str = "matmul") -> tuple[Any, bool]:
+    """A tensor as a NumPy array of the same memory, and whether its elements are the bits of bfloat16; anything else as it is.
+    `what` begins the error messages."""
     torch = _torch(array)
-    return _of_tensor(torch, np, array) if torch is not None else (array, False)
+    return _of_tensor(torch, np, array, what) if torch is not None else (array, False)
 
 
 def like(np: Any, array: Any, result: Any) -> Any:

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import kdl
+import test_model
 
 np = pytest.importorskip("numpy")
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "python.md")
@@ -70,6 +71,13 @@ def test_matrices(run):
     except kdl.Error as error:
         pytest.skip(str(error))
     assert names["y"].tolist() == names["c"].tolist() == [[4, 4]] * 3
+
+
+def test_compiled_models(run, tmp_path):
+    row = {"name": "main", "symbol": "_mlir_ciface_add", "arguments": [test_model.value("f32[?x?]")] * 2, "results": [test_model.value("f32[?x?]")]}
+    test_model.compiled(tmp_path / "model.so", test_model.SOURCE, {"format": 1, "target": "host", "functions": [row]})
+    names = run("Compiled models", a=np.ones((2, 3), np.float32), b=np.ones((2, 3), np.float32))
+    assert (names["c"] == 2).all() and names["c"].shape == (2, 3)
 
 
 def test_operators_of_pytorch(run, library):

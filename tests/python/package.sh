@@ -24,6 +24,7 @@ KDL_BUILD=$build KDL_WHEEL_CPUS=host PYTHON=$python "$source/scripts/wheel.sh" "
 [ ! -d "$source/build/ml-dtypes" ] || cp -r "$source"/build/ml-dtypes/ml_dtypes* "$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')"
 cd "$work"
 "$work/venv/bin/kdl" --version
+[ ! -x "$build/bin/kdl-mlir" ] || export KDL_TEST_MLIR="$build/bin/kdl-mlir"
 for math in "$build"/lib*/kdl/math-*.bc "$build"/lib*/*/kdl/math-*.bc; do
   [ ! -e "$math" ] || export KDL_TEST_MATH=1 # what the wheel then must have
 done

@@ -65,6 +65,7 @@ private:
   bool tilesLieTogether();
   Indices place(ArrayRef<Value> outerIndices);
   Value isWhole(ArrayRef<Value> outerIndices, unsigned which);
+  Value asIntegers(Value vector);
   void packElements(ArrayRef<Value> outerIndices, Value padding);
   void unpackElements(ArrayRef<Value> outerIndices);
   void packRows(ArrayRef<Value> outerIndices, Value padding = nullptr);
@@ -188,6 +189,16 @@ void Relayout::packElements(ArrayRef<Value> outerIndices, Value padding) {
   });
 }
 
+/// Numbers of 16 bits as integers: LLVM 22 cannot interleave 9, 17 or 25 of bf16 for AVX512-BF16.
+Value Relayout::asIntegers(Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  unsigned bits = type.getElementTypeBitWidth();
+  if (!isa<FloatType>(type.getElementType()) || bits != 16)
+    return vector;
+  return vector::BitCastOp::create(builder, where, type.clone(builder.getIntegerType(bits)),
+                                   vector);
+}
+
 /// Packs one step of K0 for a panel: interleaves rows of the matrix. With padding, the panel may be
 /// partial.
 void Relayout::packRows(ArrayRef<Value> outerIndices, Value padding) {
@@ -204,9 +215,10 @@ void Relayout::packRows(ArrayRef<Value> outerIndices, Value padding) {
   for (int64_t k = 0; k < tiles[1]; ++k) {
     Indices at(from);
     at[inner[1]] = add(from[inner[1]], index(k));
-    rows.push_back(
+    Value row =
         padding ? Value(vector::MaskedLoadOp::create(builder, where, vector, plain, at, mask, rest))
-                : Value(vector::LoadOp::create(builder, where, vector, plain, at)));
+                : Value(vector::LoadOp::create(builder, where, vector, plain, at));
+    rows.push_back(asIntegers(row));
   }
   while (rows.size() > 1) {
     size_t half = rows.size() / 2;
@@ -215,7 +227,11 @@ void Relayout::packRows(ArrayRef<Value> outerIndices, Value padding) {
     rows.resize(half);
   }
   to.push_back(index(0));
-  vector::StoreOp::create(builder, where, rows[0], flat(), to);
+  auto lines = VectorType::get({tiles[0] * tiles[1]}, vector.getElementType());
+  Value interleaved = rows[0];
+  if (interleaved.getType() != lines)
+    interleaved = vector::BitCastOp::create(builder, where, lines, interleaved);
+  vector::StoreOp::create(builder, where, interleaved, flat(), to);
 }
 
 /// Packs 16 steps of K0 for all rows of a tile: transposes 16 words of each by four rounds of

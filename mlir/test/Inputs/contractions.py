@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """contractions.py TYPE...: a module of contractions in linalg on tensors, whose @main prints each
-result: for f32, bf16, f16 or i8; with `sizes` before TYPE, of dynamic sizes.
+result: for f32, bf16, f16 or i8; with `sizes` before TYPE, of dynamic sizes; with `transposed`, of operands with rows side by side.
 
 All operands are small integers, so that every sum is exact in any order."""
 
@@ -289,8 +289,24 @@ def dynamic_forms(element):
         functions[-1].insert(1, "  %lz = arith.constant 100 : i32\n  %rz = arith.constant -128 : i32")
 
 
+def transposed_forms(element):
+    """Packed by interleaving, in panels of as many rows as there are."""
+    acc = RESULT[element]
+    for m in (1, 2, 3, 5, 7, 9, 11, 13, 17, 18, 19, 25, 27):
+        case("linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, "
+             "affine_map<(m, n, k) -> (m, n)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
+             [([7, m], element), ([7, 20], element)], ([m, 20], acc))
+    case("linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (k, b, m)>, affine_map<(b, m, n, k) -> (k, n, b)>, "
+         "affine_map<(b, m, n, k) -> (b, m, n)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
+         [([19, 3, 17], element), ([19, 18, 3], element)], ([3, 17, 18], acc))
+
+
 def main():
     arguments = sys.argv[1:]
+    if arguments[:1] == ["transposed"]:
+        for element in arguments[1:]:
+            transposed_forms(element)
+        arguments = []
     if arguments[:1] == ["sizes"]:
         for element in arguments[1:]:
             dynamic_forms(element)

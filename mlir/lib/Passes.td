@@ -264,6 +264,20 @@ def KdlLowerMinMax : Pass<"kdl-lower-min-max"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def KdlLowerMath : Pass<"kdl-lower-math", "::mlir::ModuleOp"> {
+  let summary = "Lower what MLIR's conversion of math to LLVM leaves: to libm, scalars and arith";
+  let description = [{
+    `erf`, `erfc`, `cbrt`, `acosh`, `asinh` and `atanh` become calls of libm, and so do `expm1` and
+    `log1p`, which `convert-math-to-llvm` computes as `exp(x) - 1` and `log(x + 1)`: of f16 and bf16
+    in f32. `isinf`, `isnormal` and `clampf` become LLVM intrinsics and comparisons, vectors of more
+    or fewer dimensions than one become scalars. For `ipowi` and `fpowi`, `convert-math-to-funcs`
+    follows.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def KdlHoistAllocas : Pass<"kdl-hoist-allocas"> {
   let summary = "Move stack allocations out of loops";
   let description = [{

@@ -78,12 +78,13 @@ void kdl::buildLowerLinalgPipeline(OpPassManager &passes,
   if (options.threads)
     passes.addPass(createKdlOutlineParallel());
   passes.addNestedPass<func::FuncOp>(createKdlHoistAllocas());
+  passes.addPass(createKdlLowerMath());
   passes.addPass(createKdlLowerMinMax());
   addPipelineText(passes, "func.func(scf-forall-to-for),convert-vector-to-scf,arith-expand,"
                           "convert-scf-to-cf,expand-strided-metadata,lower-affine");
   if (onGpu)
     addPipelineText(passes, "gpu-to-llvm");
-  addPipelineText(passes, "convert-math-to-llvm,convert-vector-to-llvm,convert-to-llvm,"
+  addPipelineText(passes, "convert-math-to-funcs,convert-math-to-llvm,convert-vector-to-llvm,convert-to-llvm,"
                           "reconcile-unrealized-casts");
   if (options.threads)
     passes.addPass(createKdlLowerParallelCalls());

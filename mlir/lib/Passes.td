@@ -217,6 +217,17 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def KdlDecomposeLinalg : Pass<"kdl-decompose-linalg"> {
+  let summary = "Decompose operations of linalg that are several loops: softmax and Winograd's transforms";
+  let description = [{
+    By MLIR's own decompositions, on tensors; a softmax of memrefs becomes one of tensors.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def KdlMarkManualDeallocation : Pass<"kdl-mark-manual-deallocation"> {
   let summary = "Mark the memory that a module frees itself, before bufferization";
   let description = [{

@@ -38,6 +38,7 @@ void addTiling(OpPassManager &passes, const LowerLinalgPipelineOptions &options)
 void kdl::buildLowerLinalgPipeline(OpPassManager &passes,
                                    const LowerLinalgPipelineOptions &options) {
   bool onGpu = hasGpuTarget(options.target);
+  passes.addNestedPass<func::FuncOp>(createKdlDecomposeLinalg());
   passes.addNestedPass<func::FuncOp>(createKdlMarkManualDeallocation());
   addPipelineText(passes, "canonicalize,cse");
   if (!onGpu)
@@ -48,6 +49,7 @@ void kdl::buildLowerLinalgPipeline(OpPassManager &passes,
   // Hoists the accumulators of a tile out of loops, onto the stack.
   addPipelineText(passes, "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
                           "one-shot-bufferize{bufferize-function-boundaries=1 "
+                          "allow-return-allocs-from-loops=1 "
                           "function-boundary-type-conversion=identity-layout-map},"
                           "drop-equivalent-buffer-results,canonicalize,"
                           "func.func(buffer-hoisting,buffer-loop-hoisting,"

@@ -33,6 +33,7 @@ OWN = {
     "lib/trust/settings.c": {"found", "path", "safe_owner_text"},  # the path is made printable
     "lib/trust/trust.c": {"line"},  # made printable
     "mlir/runtime/error.c": {"message"},  # names in the program that runs, and messages of libkdl, which are printable
+    "mlir/tool/compile.cpp": {"shown"},  # made printable
     "mlir/tool/kdl-mlir.cpp": {"usage"},
     "support/json/writer.c": {"escaped"},
     "support/system/environment.c": {"line", "topic_names[topic]"},  # made printable

@@ -75,6 +75,10 @@ struct LowerLinalgPipelineOptions : public PassPipelineOptions<LowerLinalgPipeli
                                       "libkdl's host device; the program is linked with "
                                       "libkdl_mlir_runtime"),
                        llvm::cl::init(false)};
+  Option<bool> ownResults{
+      *this, "own-results",
+      llvm::cl::desc("public functions change no argument, and each result is an allocation"),
+      llvm::cl::init(false)};
 };
 
 /// kdl-lower-linalg: lowers linalg on tensors, with microkernels for products of matrices, to the

@@ -319,6 +319,26 @@ def KdlCloneFills : Pass<"kdl-clone-fills"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def KdlOwnResults : Pass<"kdl-own-results"> {
+  let summary = "Make the results of public functions memory that the caller frees";
+  let description = [{
+    Bufferization may write to an argument, and then drops the result that it became. This pass marks
+    the tensors that public functions take as read-only, and copies those that they return unchanged,
+    so that the caller's tensors stay as they are and each result is an allocation of its own. Run it
+    before bufferization.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+def KdlLowerCopies : Pass<"kdl-lower-copies"> {
+  let summary = "Lower memref.copy of buffers with gaps to linalg";
+  let description = [{
+    MLIR lowers `memref.copy` to `memcpy` if both buffers lie without gaps, else to a call of a
+    function of its own runtime library. This pass makes a `linalg.generic` of the latter.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def KdlDistributeLoops : Pass<"kdl-distribute-loops"> {
   let summary = "Divide linalg operations among threads along their outermost loops";
   let description = [{

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // kdl-mlir opt | translate | run: mlir-opt, mlir-translate --mlir-to-llvmir and mlir-runner with
 // the dialect kdl built in, and microkernels inlined. Upstream, the last two load no plugins.
+// kdl-mlir compile is all of them and the linker (compile.cpp).
+#include "compile.h"
+
 #include "Passes.h"
 #include "ukernels/UkernelLink.h"
 
@@ -22,11 +25,13 @@ using namespace mlir;
 static constexpr char usage[] =
     "usage: kdl-mlir COMMAND [OPTION...] [FILE]\n"
     "\n"
+    "  compile    linalg on tensors to a shared object for C and Python, with a C header\n"
     "  opt        mlir-opt with the dialect and the passes of libkdl\n"
     "  translate  a module in the LLVM dialect to LLVM IR\n"
     "  run        the same, compiled in memory and run\n"
     "\n"
-    "`kdl-mlir COMMAND --help` lists the options, which are those of MLIR's own tools.\n";
+    "`kdl-mlir COMMAND --help` lists the options; but for compile they are those of MLIR's own\n"
+    "tools.\n";
 
 static void registerDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
@@ -76,12 +81,18 @@ static int runRunner(int argc, char **argv) {
   return JitRunnerMain(argc, argv, registry, config);
 }
 
+static int runCompileCommand(int argc, char **argv) {
+  return kdl::runCompile(argc, argv, registerDialects);
+}
+
 int main(int argc, char **argv) {
   struct {
     StringRef name;
     int (*main)(int, char **);
-  } static constexpr commands[] = {
-      {"opt", runOpt}, {"translate", runTranslate}, {"run", runRunner}};
+  } static constexpr commands[] = {{"compile", runCompileCommand},
+                                   {"opt", runOpt},
+                                   {"translate", runTranslate},
+                                   {"run", runRunner}};
   llvm::InitLLVM initialized(argc, argv);
   StringRef asked = argc > 1 ? argv[1] : "";
   if (asked == "--help" || asked == "-h") {
@@ -98,7 +109,7 @@ int main(int argc, char **argv) {
     llvm::errs() << "kdl-mlir: found no command\n" << usage;
   } else {
     llvm::errs() << "kdl-mlir: found command \"";
-    llvm::errs().write_escaped(asked) << "\", expected opt, translate or run\n";
+    llvm::errs().write_escaped(asked) << "\", expected compile, opt, translate or run\n";
   }
   return 2;
 }

@@ -57,6 +57,8 @@ include/kdl/mlir/Transforms.h
 include/kdl/mlir/UkernelProvider.h
 share/doc/libkdl/examples/mlir/gpu_linear.mlir
 share/doc/libkdl/examples/mlir/linear.mlir
+share/doc/libkdl/examples/mlir/linear_model.c
+share/doc/libkdl/examples/mlir/linear_model.mlir
 share/doc/libkdl/examples/mlir/matmul.mlir
 share/doc/libkdl/examples/mlir/mmt4d.mlir"
 # Those that `kdl bench` opens, where Clang and LLVM 22 could make them.

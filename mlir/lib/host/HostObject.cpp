@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compiles host kernels with LLVM and links them with lld.
+#include "host/HostCode.h"
 #include "host/HostKernels.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -25,19 +23,6 @@ extern "C" {
 
 using namespace mlir;
 using namespace mlir::kdl;
-
-// <kdl/kernel/half_runtime.h> as an object file for x86-64, the only CPU architecture here with
-// levels that cannot convert half precision or bfloat16.
-__asm__(".pushsection .rodata\n"
-        "kdl_mlir_half:\n"
-        ".incbin \"" KDL_MLIR_HALF "\"\n"
-        "kdl_mlir_half_end:\n"
-        ".p2align 3\n"
-        "kdl_mlir_half_size:\n"
-        ".quad kdl_mlir_half_end - kdl_mlir_half\n"
-        ".popsection\n");
-extern "C" const char kdl_mlir_half[];
-extern "C" const uint64_t kdl_mlir_half_size;
 
 namespace {
 
@@ -70,28 +55,6 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(HostTargetAttr target,
   return machine;
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
-  static const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
-      llvm::OptimizationLevel::O3};
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
-  std::unique_ptr<llvm::PassBuilder> builder =
-      makePassBuilder(module.getContext(), &machine, tuning);
-  builder->registerModuleAnalyses(modules);
-  builder->registerCGSCCAnalyses(components);
-  builder->registerFunctionAnalyses(functions);
-  builder->registerLoopAnalyses(loops);
-  builder->crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes = level ? builder->buildPerModuleDefaultPipeline(levels[level])
-                                         : builder->buildO0DefaultPipeline(levels[0]);
-  passes.run(module, modules);
-}
-
 /// The note that names the CPU the object needs.
 void addNote(llvm::Module &module, StringRef arch) {
   llvm::LLVMContext &context = module.getContext();
@@ -109,44 +72,6 @@ void addNote(llvm::Module &module, StringRef arch) {
                                llvm::GlobalValue::PrivateLinkage, note, "kdl_host_cpu");
   variable->setSection(".note.kdl");
   variable->setAlignment(llvm::Align(4));
-}
-
-/// A file that this object removes when it is destroyed.
-class TemporaryFile {
-public:
-  explicit TemporaryFile(StringRef suffix) {
-    error = llvm::sys::fs::createTemporaryFile("kdl-host", suffix, path);
-  }
-  ~TemporaryFile() {
-    if (!error)
-      llvm::sys::fs::remove(path);
-  }
-  TemporaryFile(const TemporaryFile &) = delete;
-  TemporaryFile &operator=(const TemporaryFile &) = delete;
-
-  SmallString<128> path;
-  std::error_code error;
-};
-
-/// Binds references to the object's own symbols at link time, whatever else has the name.
-/// References to libc and libm are bound at load time (<kdl/host_abi.h>). From `library`, an object
-/// file or empty, links what the object calls.
-LogicalResult linkObject(StringRef linker, StringRef object, StringRef library, StringRef output,
-                         function_ref<InFlightDiagnostic()> emitError) {
-  SmallVector<StringRef> arguments = {linker, "-shared", "-Bsymbolic", "-z",
-                                      "now",  object,    "-o",         output};
-  if (!library.empty())
-    arguments.append({"--start-lib", library, "--end-lib"});
-  TemporaryFile log("log");
-  if (log.error)
-    return emitError() << "cannot make a temporary file: " << log.error.message();
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log.path), StringRef(log.path)};
-  std::string words;
-  if (llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt, redirects, 0, 0, &words) == 0)
-    return success();
-  auto said = llvm::MemoryBuffer::getFile(log.path);
-  return emitError() << linker << " failed: " << words
-                     << (said ? (*said)->getBuffer() : StringRef());
 }
 
 /// Undefined symbols must belong to the C library, or the object cannot be loaded.
@@ -169,24 +94,13 @@ LogicalResult checkUndefined(llvm::MemoryBufferRef shared,
 FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module, llvm::TargetMachine &machine,
                                            StringRef linker,
                                            function_ref<InFlightDiagnostic()> emitError) {
-  TemporaryFile object("o"), half("o"), shared("so");
-  for (std::error_code error : {object.error, half.error, shared.error}) {
-    if (error)
-      return emitError() << "cannot make a temporary file: " << error.message();
-  }
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream out(object.path, error);
-    llvm::legacy::PassManager passes;
-    if (error ||
-        machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile))
-      return emitError() << "cannot write an object file";
-    passes.run(module);
-    llvm::raw_fd_ostream library(half.path, error);
-    library << StringRef(kdl_mlir_half, kdl_mlir_half_size);
-  }
-  bool isX86 = machine.getTargetTriple().getArch() == llvm::Triple::x86_64;
-  if (failed(linkObject(linker, object.path, isX86 ? half.path.str() : "", shared.path, emitError)))
+  TemporaryFile shared("so");
+  if (shared.error)
+    return emitError() << "cannot make a temporary file: " << shared.error.message();
+  FailureOr<SmallVector<char, 0>> object = compileObject(module, machine, emitError);
+  if (failed(object) ||
+      failed(linkShared(linker, {object->data(), object->size()}, machine.getTargetTriple(),
+                        {"-Bsymbolic", "-z", "now"}, shared.path, emitError)))
     return failure();
   auto bytes = llvm::MemoryBuffer::getFile(shared.path, /*IsText=*/false,
                                            /*RequiresNullTerminator=*/false);

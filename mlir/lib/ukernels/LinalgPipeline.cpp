@@ -46,6 +46,8 @@ void kdl::buildLowerLinalgPipeline(OpPassManager &passes,
   if (options.threads)
     passes.addNestedPass<func::FuncOp>(createKdlFuseForalls());
   passes.addNestedPass<func::FuncOp>(createKdlCloneFills());
+  if (options.ownResults)
+    passes.addPass(createKdlOwnResults());
   // Hoists the accumulators of a tile out of loops, onto the stack.
   addPipelineText(passes, "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
                           "one-shot-bufferize{bufferize-function-boundaries=1 "
@@ -59,6 +61,7 @@ void kdl::buildLowerLinalgPipeline(OpPassManager &passes,
                           "bufferization-lower-deallocations,cse,canonicalize,"
                           "convert-bufferization-to-memref,canonicalize,cse");
   passes.addNestedPass<func::FuncOp>(createKdlLowerExpandShapes());
+  passes.addNestedPass<func::FuncOp>(createKdlLowerCopies());
   if (options.leavePlain && !onGpu) {
     KdlLowerContractionsOptions products;
     products.target = options.target;

@@ -47,13 +47,18 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const llvm::Module
 }
 
 /// As in kdl-ld.
-static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module) {
+static LogicalResult runInKdlLd(bool (*run)(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                                            ir_reason *why),
+                                Operation *op, llvm::Module &module) {
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module);
-  auto *target = reinterpret_cast<LLVMTargetMachineRef>(machine.get());
   ir_reason why;
-  if (!ir_inline_run(llvm::wrap(&module), target, &why) ||
-      !ir_inline_optimise(llvm::wrap(&module), target, &why))
+  if (!run(llvm::wrap(&module), reinterpret_cast<LLVMTargetMachineRef>(machine.get()), &why))
     return op->emitError(why.text);
+  return success();
+}
+
+/// After optimisation, which removes the calls that are never made.
+static LogicalResult checkUkernelsAreDefined(Operation *op, const llvm::Module &module) {
   for (const llvm::Function &function : module) {
     if (function.isDeclaration() && function.getName().starts_with("kdl_uk_") &&
         !function.use_empty())
@@ -75,15 +80,24 @@ static LogicalResult refuseBlocking(Operation *op) {
                    }).wasInterrupted());
 }
 
-std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
-                                                         llvm::LLVMContext &context) {
+std::unique_ptr<llvm::Module> kdl::translateAndInline(Operation *op, llvm::LLVMContext &context) {
   if (failed(refuseBlocking(op)))
     return nullptr;
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
   if (!module || getUkernels(op).empty())
     return module;
   raiseTargetOfCallers(op, *module); // the translation of a function may have set its own features
-  return succeeded(inlineAndOptimize(op, *module)) ? std::move(module) : nullptr;
+  return succeeded(runInKdlLd(ir_inline_run, op, *module)) ? std::move(module) : nullptr;
+}
+
+std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
+                                                         llvm::LLVMContext &context) {
+  std::unique_ptr<llvm::Module> module = translateAndInline(op, context);
+  if (!module || getUkernels(op).empty())
+    return module;
+  bool optimised = succeeded(runInKdlLd(ir_inline_optimise, op, *module)) &&
+                   succeeded(checkUkernelsAreDefined(op, *module));
+  return optimised ? std::move(module) : nullptr;
 }
 
 namespace {

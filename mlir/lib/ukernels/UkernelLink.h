@@ -35,6 +35,9 @@ void raiseTargetOfCallers(Operation *op, llvm::Module &module);
 void registerLinkInterface(DialectRegistry &registry);
 
 /// Translates a module and inlines its microkernels. Null after an error.
+std::unique_ptr<llvm::Module> translateAndInline(Operation *module, llvm::LLVMContext &context);
+
+/// The same, and optimises a module that has microkernels.
 std::unique_ptr<llvm::Module> translateWithUkernels(Operation *module, llvm::LLVMContext &context);
 
 } // namespace mlir::kdl

@@ -14,8 +14,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <kdl/kdl.h>
 
@@ -97,7 +97,7 @@ class Replacement {
 public:
   ~Replacement() {
     if (!path.empty())
-      fs::remove(path);
+      remove();
   }
 
   /// Prints why there is none.
@@ -110,10 +110,12 @@ public:
     // As a compiler's output has them, without what the process masks.
     std::error_code error =
         fs::createUniqueFile(target + ".%%%%%%%%", file, path, fs::OF_None, fs::all_all);
-    if (error)
+    if (error) {
       path.clear();
-    else
+    } else {
+      llvm::sys::RemoveFileOnSignal(path);
       error = llvm::sys::Process::SafelyCloseFileDescriptor(file);
+    }
     return error ? complain("cannot write: " + error.message()) : success();
   }
 
@@ -136,6 +138,7 @@ public:
     std::error_code error = fs::rename(path, target);
     if (error)
       return complain("cannot write: " + error.message());
+    llvm::sys::DontRemoveFileOnSignal(path);
     path.clear();
     return success();
   }
@@ -143,6 +146,11 @@ public:
   SmallString<128> path;
 
 private:
+  void remove() {
+    fs::remove(path);
+    llvm::sys::DontRemoveFileOnSignal(path);
+  }
+
   LogicalResult complain(const Twine &why) {
     print("kdl-mlir compile: " + target + ": " + why + "\n");
     return failure();
@@ -228,6 +236,17 @@ LogicalResult fail(const Twine &why) {
   return failure();
 }
 
+/// No output replaces the input or another output.
+LogicalResult checkNames(ArrayRef<StringRef> files) {
+  for (auto [i, file] : llvm::enumerate(files)) {
+    for (StringRef other : files.take_front(i)) {
+      if (!file.empty() && (file == other || fs::equivalent(file, other)))
+        return fail(file + ": found it for two files, expected another name for one of them");
+    }
+  }
+  return success();
+}
+
 struct FreeTarget {
   void operator()(cpu_target *target) const { cpu_target_free(target); }
 };
@@ -270,10 +289,12 @@ LogicalResult compile(const Options &options, void (*registerDialects)(DialectRe
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(options.input, &message);
   if (!input)
     return fail(message);
+  std::string headerPath =
+      options.header.empty() ? options.withExtension(output, "h") : options.header.getValue();
+  if (failed(checkNames({options.input.getValue(), output, headerPath, options.report.getValue()})))
+    return failure();
   Replacement shared, header, report;
-  if (failed(shared.open(output)) ||
-      failed(header.open(options.header.empty() ? options.withExtension(output, "h")
-                                                : options.header.getValue())) ||
+  if (failed(shared.open(output)) || failed(header.open(headerPath)) ||
       (!options.report.empty() && failed(report.open(options.report))))
     return failure();
 

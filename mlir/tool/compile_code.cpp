@@ -6,6 +6,7 @@
 #include "ukernels/UkernelLibrary.h"
 #include "ukernels/UkernelLink.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -26,6 +27,29 @@ using namespace mlir::kdl;
 //===----------------------------------------------------------------------===//
 // The module
 //===----------------------------------------------------------------------===//
+
+/// Gives constants one dimension: LLVM would create a constant for each innermost row, which for
+/// the weights of convolutions are a few elements. Code has their addresses alone.
+static void flattenConstants(ModuleOp module) {
+  for (auto global : module.getOps<LLVM::GlobalOp>()) {
+    auto value = dyn_cast_or_null<ElementsAttr>(global.getValueOrNull());
+    auto tensor = value ? dyn_cast<RankedTensorType>(value.getShapedType()) : nullptr;
+    if (!tensor || tensor.getRank() < 2)
+      continue;
+    Type element = global.getGlobalType();
+    while (auto array = dyn_cast<LLVM::LLVMArrayType>(element))
+      element = array.getElementType();
+    int64_t count = tensor.getNumElements();
+    auto flat = RankedTensorType::get({count}, tensor.getElementType());
+    if (auto dense = dyn_cast<DenseElementsAttr>(value))
+      global.setValueAttr(dense.reshape(flat));
+    else if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+      global.setValueAttr(DenseResourceElementsAttr::get(flat, resource.getRawHandle()));
+    else
+      continue;
+    global.setGlobalType(LLVM::LLVMArrayType::get(element, static_cast<unsigned>(count)));
+  }
+}
 
 /// Callers see the model's functions and its description alone.
 static void exportModel(llvm::Module &module, const Model &model) {
@@ -159,6 +183,7 @@ LogicalResult kdl::buildShared(ModuleOp module, const Model &model, const cpu_ta
     return failure();
   llvm::LLVMContext context;
   steps.begin("translating");
+  flattenConstants(module);
   std::unique_ptr<llvm::Module> translated = translateAndInline(module, context);
   if (!translated)
     return failure();

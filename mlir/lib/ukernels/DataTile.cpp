@@ -332,6 +332,27 @@ private:
   Planner planner;
 };
 
+/// PyTorch stores weights transposed, and products of them begin with a transposition: it is done
+/// now, so that the operand is a constant.
+struct TransposeConstant : public OpRewritePattern<linalg::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::TransposeOp op, PatternRewriter &rewriter) const override {
+    ElementsAttr constant;
+    auto type = dyn_cast<RankedTensorType>(op.getInput().getType());
+    if (!type || !matchPattern(op.getInput(), m_Constant(&constant)))
+      return rewriter.notifyMatchFailure(op, "not of a constant");
+    SmallVector<PackedDim> dims;
+    for (int64_t dim : op.getPermutation())
+      dims.push_back({type.getDimSize(static_cast<unsigned>(dim)), static_cast<unsigned>(dim), 1});
+    DenseElementsAttr made = packConstant(constant, dims, /*flip=*/0);
+    if (!made)
+      return rewriter.notifyMatchFailure(op, "its bytes are not here");
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, made);
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -390,5 +411,6 @@ private:
 } // namespace
 
 void kdl::populateDataTilePatterns(RewritePatternSet &patterns, const DataTileOptions &options) {
+  patterns.add<TransposeConstant>(patterns.getContext());
   patterns.add<TileContraction>(patterns.getContext(), options);
 }

@@ -36,6 +36,25 @@ func.func @constant(%a: tensor<4x3xi8>, %c: tensor<4x16xi32>) -> tensor<4x16xi32
 
 // -----
 
+// A constant that is transposed first, as PyTorch's weights are, is packed too. One without a product is transposed.
+// CHECK-LABEL: func.func @transposed(
+// CHECK-DAG: arith.constant dense<{{\[\[\[\[}}1, 3, 5, 0], [2, 4, 6, 0], [0, 0, 0, 0]{{.*}}> : tensor<1x1x16x4xi8>
+// CHECK-DAG: arith.constant dense<{{\[\[\[}}1.0{{[^]]*}}, 2.0{{[^]]*}}], [3.0{{[^]]*}}, 4.0{{[^]]*}}], [5.0{{[^]]*}}, 6.0{{[^]]*}}]]]> : tensor<1x3x2xf32>
+// CHECK-NOT: linalg.transpose
+// CHECK: return
+func.func @transposed(%a: tensor<4x3xi8>, %c: tensor<4x16xi32>, %d: tensor<3x16xi8>, %e: tensor<1x3x2xf32>) -> (tensor<4x16xi32>, tensor<1x3x2xf32>) {
+  %zero = arith.constant 0 : i32
+  %filled = linalg.fill ins(%zero : i32) outs(%c : tensor<4x16xi32>) -> tensor<4x16xi32>
+  %b = arith.constant dense<[[1, 3, 5], [2, 4, 6], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]> : tensor<16x3xi8>
+  %t = linalg.transpose ins(%b : tensor<16x3xi8>) outs(%d : tensor<3x16xi8>) permutation = [1, 0]
+  %r = linalg.matmul ins(%a, %t : tensor<4x3xi8>, tensor<3x16xi8>) outs(%filled : tensor<4x16xi32>) -> tensor<4x16xi32>
+  %f = arith.constant dense<[[[1.0], [3.0], [5.0]], [[2.0], [4.0], [6.0]]]> : tensor<2x3x1xf32>
+  %g = linalg.transpose ins(%f : tensor<2x3x1xf32>) outs(%e : tensor<1x3x2xf32>) permutation = [2, 1, 0]
+  return %r, %g : tensor<4x16xi32>, tensor<1x3x2xf32>
+}
+
+// -----
+
 // One column is a row of the transposed product.
 // CHECK-LABEL: func.func @vector(
 // CHECK: linalg.mmt4d {{.*}}ins({{.*}} : tensor<1x32x1x2xbf16>, tensor<4x32x32x2xbf16>)

@@ -9,7 +9,7 @@ import platform
 from typing import Any, Iterator, NamedTuple, Optional, Union
 
 from . import _kdl, _packages
-from ._library import Writer
+from ._library import Writer, printable
 from ._library import open as open_library
 
 FORMAT = 1  # of the description that a model exports as kdl_model
@@ -27,7 +27,7 @@ class Parameter(NamedTuple):
     shape: Optional[tuple[int, ...]]
 
     def __str__(self) -> str:
-        return self.type if self.shape is None else _shown(self.type, self.shape)
+        return printable(self.type if self.shape is None else _shown(self.type, self.shape))
 
 
 def _shown(kind: str, shape: tuple[int, ...]) -> str:
@@ -175,7 +175,7 @@ class Model:
     def __repr__(self) -> str:
         rows = (f"{name}({', '.join(map(str, arguments))}) -> {', '.join(map(str, results)) or 'nothing'}"
                 for name, (arguments, results) in self._parameters.items())
-        return f"<kdl.Model {self._path}: {'; '.join(rows)}>"
+        return printable(f"<kdl.Model {self._path}: {'; '.join(rows)}>")
 
 
 def _parameters(path: str, rows: Any) -> tuple[Parameter, ...]:

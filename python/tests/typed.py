@@ -35,6 +35,10 @@ kdl.thin("a.so", devices="h100")  # type: ignore[call-arg]
 spans: list[dict[str, int]] = kdl.trace(["program", "argument"], gpu_time=True)["layers"]
 weights = kdl.PackedMatrix([[1.0]])
 kdl.matmul(weights)  # type: ignore[call-arg]
+model: kdl.Model = kdl.load_model(pathlib.Path("model.so"))
+shapes = [one.shape for one in model.functions["main"][0]]
+model.main(weights, 2.0, out=None)
+model.functions["main"][1][0].shape = ()  # type: ignore[misc]
 try:
     kt.pack_cache("cache", names=["softmax"])
     kt.compile(print, {"x": "*fp32"}, targets=["h200", kdl.device("mi300x")])

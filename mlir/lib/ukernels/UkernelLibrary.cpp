@@ -185,6 +185,35 @@ FailureOr<StringRef> kdl::readImage(kdl_library *library, size_t image, std::str
 // The provider
 //===----------------------------------------------------------------------===//
 
+/// The best microkernel of a library; none if it has no suitable one.
+static FailureOr<std::optional<MmaUkernel>> findIn(const std::string &path, const MmaKind &kind,
+                                                   const MmaProduct &product, std::string &why) {
+  OpenLibrary library = openLibrary(path, why);
+  FailureOr<SmallVector<size_t>> images = failure();
+  if (!library || failed(images = findImages(library.get(), product.target,
+                                             "kdl.ukernel." + kind.ukernel, why)))
+    return failure();
+  for (size_t image : *images) {
+    FailureOr<StringRef> bitcode = readImage(library.get(), image, why);
+    if (failed(bitcode))
+      return failure();
+    if (failed(checkLayout(*bitcode, kind.ukernel, why))) {
+      why = (path + ", image " + Twine(image) + ": " + why).str();
+      return failure();
+    }
+    MmaTile tile = readTile(*bitcode, kind.ukernel);
+    bool fixesSteps = tile.steps == kdl_mma_steps;
+    if (fixesSteps && !product.mayFixSteps)
+      continue;
+    const kdl_string *tag = kdl_image_value(library.get(), image, "variant_tag");
+    return std::optional(MmaUkernel{kind, bitcode->str(),
+                                    tag ? std::string(tag->data, tag->length) : "", tile.rows,
+                                    tile.columns, tile.steps, fixesSteps});
+  }
+  return std::optional<MmaUkernel>();
+}
+
+/// The stated file's, else libkdl's own.
 FailureOr<MmaUkernel> UkernelLibraryAttr::findMmaUkernel(const MmaProduct &product,
                                                          std::string &why) const {
   std::optional<MmaKind> kind = getMmaKind(product);
@@ -192,33 +221,22 @@ FailureOr<MmaUkernel> UkernelLibraryAttr::findMmaUkernel(const MmaProduct &produ
     why = explainTypes(product);
     return failure();
   }
-  std::string path = getPath().empty() ? findInstalledLibrary("ukernels.offload") : getPath().str();
-  if (path.empty()) {
+  SmallVector<std::string> paths;
+  if (!getPath().empty())
+    paths.push_back(getPath().str());
+  if (std::string builtin = findInstalledLibrary("ukernels.offload"); !builtin.empty())
+    paths.push_back(builtin);
+  if (paths.empty()) {
     why = "found no library of microkernels (library=FILE)";
     return failure();
   }
-  OpenLibrary library = openLibrary(path, why);
-  FailureOr<SmallVector<size_t>> images = failure();
-  if (!library || failed(images = findImages(library.get(), product.target,
-                                             "kdl.ukernel." + kind->ukernel, why)))
-    return failure();
-  for (size_t image : *images) {
-    FailureOr<StringRef> bitcode = readImage(library.get(), image, why);
-    if (failed(bitcode))
+  for (const std::string &path : paths) {
+    FailureOr<std::optional<MmaUkernel>> found = findIn(path, *kind, product, why);
+    if (failed(found))
       return failure();
-    if (failed(checkLayout(*bitcode, kind->ukernel, why))) {
-      why = (path + ", image " + Twine(image) + ": " + why).str();
-      return failure();
-    }
-    MmaTile tile = readTile(*bitcode, kind->ukernel);
-    bool fixesSteps = tile.steps == kdl_mma_steps;
-    if (fixesSteps && !product.mayFixSteps)
-      continue;
-    const kdl_string *tag = kdl_image_value(library.get(), image, "variant_tag");
-    return MmaUkernel{*kind,     bitcode->str(), tag ? std::string(tag->data, tag->length) : "",
-                      tile.rows, tile.columns,   tile.steps,
-                      fixesSteps};
+    if (*found)
+      return **found;
   }
-  why = "found no " + kind->ukernel + " for " + product.target + " in " + path;
+  why = "found no " + kind->ukernel + " for " + product.target + " in " + llvm::join(paths, " or ");
   return failure();
 }

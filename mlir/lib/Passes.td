@@ -275,6 +275,15 @@ def KdlLowerMinMax : Pass<"kdl-lower-min-max"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def KdlRefuseUnsupported : Pass<"kdl-refuse-unsupported", "::mlir::ModuleOp"> {
+  let summary = "Refuse arithmetic on types that LLVM lacks, and contractions left without a microkernel";
+  let description = [{
+    Arithmetic on numbers of 8 bits or fewer is an error at the operation; they may be copied. With
+    `no-silent-fallback` so is each contraction and convolution that would become plain loops.
+  }];
+  let options = ukernelOptions;
+}
+
 def KdlLowerMath : Pass<"kdl-lower-math", "::mlir::ModuleOp"> {
   let summary = "Lower what MLIR's conversion of math to LLVM leaves: to libm, scalars and arith";
   let description = [{

@@ -77,6 +77,11 @@ void kdl::buildLowerLinalgPipeline(OpPassManager &passes,
   lower.noSilentFallback = options.noSilentFallback;
   lower.hostMemory = true; // tensors are there
   passes.addPass(createKdlLowerMmt4dToUkernels(lower));
+  KdlRefuseUnsupportedOptions refuse;
+  refuse.target = options.target;
+  refuse.library = options.library;
+  refuse.noSilentFallback = options.noSilentFallback;
+  passes.addPass(createKdlRefuseUnsupported(refuse));
   if (options.approximateMath)
     passes.addPass(createKdlApproximateMath());
   addPipelineText(passes, "func.func(convert-linalg-to-loops)");

@@ -306,132 +306,40 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
       object.getProperties(), object.getKernels());
 }
 
-/// Calls a function of one number and result for each element of an operation's operand.
-Value callPerElement(OpBuilder &builder, Operation *op, StringRef name, Type element) {
-  auto call = [&](Value operand) -> Value {
-    return func::CallOp::create(builder, op->getLoc(), name, TypeRange(element), operand)
-        .getResult(0);
-  };
-  Value operand = op->getOperand(0);
-  auto type = dyn_cast<VectorType>(operand.getType());
-  if (!type)
-    return call(operand);
-  Value result = ub::PoisonOp::create(builder, op->getLoc(), type);
-  SmallVector<int64_t> ones(type.getShape().size(), 1);
-  for (SmallVector<int64_t> position : StaticTileOffsetRange(type.getShape(), ones)) {
-    Value one = vector::ExtractOp::create(builder, op->getLoc(), operand, position);
-    result = vector::InsertOp::create(builder, op->getLoc(), call(one), result, position);
+/// `isUnknown` becomes true, without an error, if ptxas does not know the architecture: later
+/// toolkits drop some, as CUDA 13 did sm_70.
+std::optional<kdl::SerializedObject> serialize(gpu::TargetAttrInterface compiler,
+                                               gpu::GPUModuleOp lowered,
+                                               const gpu::TargetOptions &options, bool &isUnknown) {
+  std::vector<Diagnostic> said;
+  std::optional<kdl::SerializedObject> bytes;
+  {
+    ScopedDiagnosticHandler handler(lowered.getContext(), [&](Diagnostic &diagnostic) {
+      said.push_back(std::move(diagnostic));
+      return success();
+    });
+    bytes = compiler.serializeToObject(lowered, options);
   }
-  return result;
-}
-
-/// Calls OpenCL functions for which LLVM has no intrinsic, by the names that LLVM's SPIR-V backend
-/// knows.
-void callOpenCL(gpu::GPUModuleOp module) {
-  static constexpr std::pair<StringLiteral, StringLiteral> functions[] = {
-      {"math.erf", "_Z3erf"},     {"math.erfc", "_Z4erfc"},   {"math.cbrt", "_Z4cbrt"},
-      {"math.asinh", "_Z5asinh"}, {"math.acosh", "_Z5acosh"}, {"math.atanh", "_Z5atanh"},
-  };
-  module.walk([&](Operation *op) {
-    auto found = llvm::find_if(
-        functions, [&](const auto &row) { return op->getName().getStringRef() == row.first; });
-    if (found == std::end(functions))
-      return;
-    Type type = getElementTypeOrSelf(op->getResult(0));
-    StringRef suffix = type.isF32() ? "f" : type.isF64() ? "d" : type.isF16() ? "Dh" : "";
-    auto vector = dyn_cast<VectorType>(op->getResult(0).getType());
-    if (suffix.empty() || (vector && vector.isScalable()))
-      return;
-    std::string name = (found->second + suffix).str();
-    OpBuilder builder(op);
-    if (!module.lookupSymbol(name)) {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(module.getBody());
-      func::FuncOp::create(builder, op->getLoc(), name, builder.getFunctionType({type}, {type}))
-          .setPrivate();
-    }
-    op->replaceAllUsesWith(ValueRange(callPerElement(builder, op, name, type)));
-    op->erase();
+  isUnknown = !bytes && llvm::any_of(said, [](const Diagnostic &diagnostic) {
+    return StringRef(diagnostic.str()).contains("is not defined for option 'gpu-name'");
   });
-}
-
-/// Writes the size of subgroups that a kernel declares as this version of MLIR reads it. MLIR
-/// ignores it in another form without a word.
-void declareSubgroups(gpu::GPUModuleOp module) {
-  for (auto function : module.getOps<gpu::GPUFuncOp>()) {
-    for (StringRef name : {"intel_reqd_sub_group_size", "llvm.intel_reqd_sub_group_size"}) {
-      if (Attribute size = function->removeDiscardableAttr(name))
-        function->setDiscardableAttr(subgroupSizeAttr, size);
-    }
+  for (Diagnostic &diagnostic : said) {
+    if (!isUnknown)
+      lowered.getContext()->getDiagEngine().emit(std::move(diagnostic));
   }
-}
-
-/// Refuses shuffles among other numbers of work-items than the kernel's subgroups have: SPIR-V has
-/// none among some of them, and the device decides how many there are where the kernel does not.
-LogicalResult checkShuffles(gpu::GPUModuleOp module, Attribute target) {
-  return failure(
-      module
-          .walk([&](gpu::ShuffleOp shuffle) {
-            auto function = shuffle->getParentOfType<gpu::GPUFuncOp>();
-            auto size = function ? function->getAttrOfType<IntegerAttr>(subgroupSizeAttr) : nullptr;
-            llvm::APInt width;
-            bool isConstant = matchPattern(shuffle.getWidth(), m_ConstantInt(&width));
-            if (size && isConstant && width.getZExtValue() == size.getValue().getZExtValue())
-              return WalkResult::advance();
-            InFlightDiagnostic error = shuffle.emitError("found a shuffle of ");
-            if (isConstant)
-              error << width.getZExtValue() << " work-items";
-            else
-              error << "a number of work-items that is not constant";
-            error << " for " << target << ", expected ";
-            if (size)
-              error << size.getValue().getZExtValue() << ", the kernel's intel_reqd_sub_group_size";
-            else
-              error << "a kernel with intel_reqd_sub_group_size";
-            return WalkResult::interrupt();
-          })
-          .wasInterrupted());
-}
-
-/// MLIR's serializer requires subgroups of 16 for the first kernel of a module, whatever the
-/// kernels do, which excludes every device without them. It looks for the attribute that marks
-/// kernels, which nothing else reads at this point: the calling convention makes a kernel. XeVM's
-/// operations do need 16; other kernels may state their own requirement.
-void demandSubgroups(gpu::GPUModuleOp lowered, bool usesXeVM) {
-  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
-    bool isKernel = !!function->removeAttr(gpu::GPUDialect::getKernelFuncAttrName());
-    if (isKernel && usesXeVM && !function.getIntelReqdSubGroupSize())
-      function.setIntelReqdSubGroupSize(16);
-  }
-}
-
-bool usesXeVM(gpu::GPUModuleOp module) {
-  return module
-      .walk([](Operation *op) {
-        return WalkResult(success(!isa_and_nonnull<xevm::XeVMDialect>(op->getDialect())));
-      })
-      .wasInterrupted();
+  return bytes;
 }
 
 gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
   bool isXeVM = isa<xevm::XeVMTargetAttr>(target);
-  if (isXeVM) {
-    for (auto function : source.getOps<gpu::GPUFuncOp>()) {
-      if (function.getNumPrivateAttributions() == 0)
-        continue;
-      function.emitError("found private memory, which has no lowering for ") << target;
-      return {};
-    }
-    auto copied = *module.getOps<gpu::GPUModuleOp>().begin();
-    convertAttributionsToGlobals(copied);
-    callOpenCL(copied);
-    declareSubgroups(copied);
-    if (failed(run(spirvPreparation, module, target)) || failed(checkShuffles(copied, target)))
-      return {};
-  }
+  auto copied = *module.getOps<gpu::GPUModuleOp>().begin();
+  if (isXeVM &&
+      (failed(prepareForSpirv(copied, target)) || failed(run(spirvPreparation, module, target)) ||
+       failed(checkShuffles(copied, target))))
+    return {};
   bool isPortable = isa<PortableTargetAttr>(target);
-  if (isPortable && failed(callPortableFunctions(*module.getOps<gpu::GPUModuleOp>().begin(), target,
-                                                 options.barePointers)))
+  if (failed(isPortable ? callPortableFunctions(copied, target, options.barePointers)
+                        : lowerSubgroups(copied, target)))
     return {};
   if (failed(lower(module, target)) ||
       failed(rejectUnlowered(*module.getOps<gpu::GPUModuleOp>().begin(), target)))
@@ -443,7 +351,7 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
   }
   auto lowered = *module.getOps<gpu::GPUModuleOp>().begin();
   if (isXeVM)
-    demandSubgroups(lowered, usesXeVM(source));
+    demandSubgroups(lowered, source);
   if (isPortable && failed(finishPortable(lowered, target)))
     return {};
   gpu::CompilationTarget format = gpu::CompilationTarget::Binary;
@@ -453,6 +361,10 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
   if (isa<NVVM::NVVMTargetAttr>(target)) {
     cuda.emplace(options.cudaToolkit);
     toolkit = cuda->path().str();
+    if (!options.cudaToolkit.empty() && !cuda->hasPtxas() && !options.keepPTX) {
+      source.emitError("cuda-toolkit: found no bin/ptxas in ") << options.cudaToolkit;
+      return {};
+    }
     if (!cuda->hasPtxas() || options.keepPTX)
       format = gpu::CompilationTarget::Assembly;
   } else if (isa<ROCDL::ROCDLTargetAttr>(target)) {
@@ -465,13 +377,21 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
   GpuUkernels ukernels;
   if (failed(ukernels.collect(lowered, target)))
     return {};
-  gpu::TargetOptions targetOptions(toolkit, ukernels.paths(), "", "", format);
-  std::optional<kdl::SerializedObject> bytes = compiler.serializeToObject(lowered, targetOptions);
+  auto makeOptions = [&] { return gpu::TargetOptions(toolkit, ukernels.paths(), "", "", format); };
+  bool isUnknown = false;
+  std::optional<kdl::SerializedObject> bytes =
+      serialize(compiler, lowered, makeOptions(), isUnknown);
+  if (isUnknown) {
+    source.emitWarning("ptxas does not know ") << cast<NVVM::NVVMTargetAttr>(target).getChip()
+                                               << ": the object is PTX, which the driver compiles";
+    format = gpu::CompilationTarget::Assembly;
+    bytes = serialize(compiler, lowered, makeOptions(), isUnknown);
+  }
   if (!bytes) {
     source.emitError("cannot be compiled for ") << target;
     return {};
   }
-  auto object = cast<gpu::ObjectAttr>(compiler.createObject(lowered, *bytes, targetOptions));
+  auto object = cast<gpu::ObjectAttr>(compiler.createObject(lowered, *bytes, makeOptions()));
   if (isXeVM)
     object = gpu::ObjectAttr::get(object.getContext(), object.getTarget(),
                                   gpu::CompilationTarget::Binary, object.getObject(),

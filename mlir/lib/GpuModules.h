@@ -22,11 +22,24 @@ void mapMemorySpaces(Operation *root, function_ref<Attribute(Attribute)> map);
 /// attribution into a parameter, for which no launch has an argument.
 void convertAttributionsToGlobals(gpu::GPUModuleOp module);
 
+/// Lowers gpu.subgroup_reduce to shuffles among the lanes that the target's subgroups have, but for
+/// what an instruction does. Keeps those of SPIR-V's kernels whose lanes the device decides.
+LogicalResult lowerSubgroups(gpu::GPUModuleOp module, Attribute target);
+
 /// Whether it is a launch without a stream under #kdl.runtime_select.
 bool isSynchronousLaunch(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols);
 
 /// Whether pending launches must complete before the operation.
 bool canObserveKernels(Operation &op);
+
+// Lowers a gpu.module for `#xevm.target`.
+
+/// Before the pipeline.
+LogicalResult prepareForSpirv(gpu::GPUModuleOp module, Attribute target);
+LogicalResult checkShuffles(gpu::GPUModuleOp module, Attribute target);
+
+/// After the pipeline. `source` is the module before it.
+void demandSubgroups(gpu::GPUModuleOp lowered, gpu::GPUModuleOp source);
 
 // Lowers a gpu.module for `#kdl.portable`: to the form of docs/portable.md, which names no device.
 

@@ -3,6 +3,7 @@
 #include "GpuModules.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/Utils/GPUUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -59,6 +60,7 @@ private:
   Value query(StringRef name, gpu::Dimension dimension);
   Value callMath(StringRef name, ValueRange operands);
   Value callMathOfElements(StringRef name, VectorType type, ValueRange operands);
+  Value reduce(gpu::SubgroupReduceOp op);
 
   gpu::GPUModuleOp module;
   OpBuilder builder;
@@ -122,6 +124,51 @@ Value FunctionCaller::callMathOfElements(StringRef name, VectorType type, ValueR
   return result;
 }
 
+/// Functions exchange numbers of 32 and 64 bits.
+std::pair<Type, StringRef> findExchanged(Type type, OpBuilder &builder) {
+  if (type.isF64())
+    return {type, "f64"};
+  if (isa<FloatType>(type))
+    return {builder.getF32Type(), "f32"};
+  if (type.isInteger(64))
+    return {type, "u64"};
+  return {builder.getI32Type(), "u32"};
+}
+
+/// In a tree, as deep as the largest subgroups need; a step that the device's do not have keeps the
+/// value. Null for types that are not numbers of at most 64 bits.
+Value FunctionCaller::reduce(gpu::SubgroupReduceOp op) {
+  constexpr int mostLanes = 64;
+  Type type = op.getType();
+  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() > 64 || op.getClusterSize())
+    return {};
+  bool isFloat = isa<FloatType>(type);
+  bool isSigned =
+      op.getOp() == gpu::AllReduceOperation::MINSI || op.getOp() == gpu::AllReduceOperation::MAXSI;
+  auto [exchanged, suffix] = findExchanged(type, builder);
+  Value value = op.getValue();
+  if (type != exchanged)
+    value = isFloat    ? arith::ExtFOp::create(builder, where, exchanged, value, {}).getResult()
+            : isSigned ? arith::ExtSIOp::create(builder, where, exchanged, value).getResult()
+                       : arith::ExtUIOp::create(builder, where, exchanged, value).getResult();
+  Type i32 = builder.getI32Type();
+  Value lane = call("kdl_p1_lane_id", i32, {}), lanes = call("kdl_p1_num_lanes", i32, {});
+  Value mask = call("kdl_p1_lane_mask", builder.getI64Type(), {});
+  for (int step = mostLanes / 2; step > 0; step /= 2) {
+    Value distance = arith::ConstantIntOp::create(builder, where, i32, step);
+    Value other = arith::XOrIOp::create(builder, where, lane, distance);
+    Value received = call("kdl_p1_shuffle_idx_" + suffix, exchanged, {mask, other, value, lanes});
+    Value both = vector::makeArithReduction(builder, where, gpu::convertReductionKind(op.getOp()),
+                                            value, received);
+    Value isThere =
+        arith::CmpIOp::create(builder, where, arith::CmpIPredicate::ult, distance, lanes);
+    value = arith::SelectOp::create(builder, where, isThere, both, value);
+  }
+  return type == exchanged ? value
+         : isFloat         ? arith::TruncFOp::create(builder, where, type, value).getResult()
+                           : arith::TruncIOp::create(builder, where, type, value).getResult();
+}
+
 bool FunctionCaller::replace(Operation *op) {
   builder.setInsertionPoint(op);
   where = op->getLoc();
@@ -156,6 +203,10 @@ bool FunctionCaller::replace(Operation *op) {
       })
       .Case([&](gpu::LaneIdOp) { return replaceBy(query("lane_id")); })
       .Case([&](gpu::SubgroupSizeOp) { return replaceBy(query("num_lanes")); })
+      .Case([&](gpu::SubgroupReduceOp reduction) {
+        Value value = reduce(reduction);
+        return value && replaceBy(value);
+      })
       .Case([&](gpu::BarrierOp) {
         call("kdl_p1_sync_threads", nullptr, {});
         op->erase();

@@ -40,11 +40,13 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 // Each one lowers a builtin.module with one gpu.module to what the target serializes. $BARE is 1 if
-// memrefs are passed as bare pointers, $CHIP is the target's chip.
+// memrefs are passed as bare pointers, $CHIP is the target's chip, $REDUX is 1 from sm_80 on, which
+// has an instruction for reductions of i32.
 constexpr StringLiteral nvidiaPipeline =
     "builtin.module(convert-nvgpu-to-nvvm,convert-vector-to-scf,convert-scf-to-cf,"
     "convert-nvvm-to-llvm,expand-strided-metadata,lower-affine,canonicalize,cse,"
-    "gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=$BARE},canonicalize,cse),"
+    "gpu.module(convert-gpu-to-nvvm{has-redux=$REDUX "
+    "use-bare-ptr-memref-call-conv=$BARE},canonicalize,cse),"
     "reconcile-unrealized-casts)";
 // AMD's functions first: the other pass may choose an intrinsic that LLVM's AMDGPU backend lacks,
 // such as that of tanh.
@@ -68,7 +70,8 @@ constexpr StringLiteral spirvPipeline =
 
 std::string expandPipeline(StringRef pipeline, StringRef chip, bool barePointers) {
   std::string filled = pipeline.str();
-  std::pair<StringRef, StringRef> values[] = {{"$CHIP", chip}, {"$BARE", barePointers ? "1" : "0"}};
+  std::pair<StringRef, StringRef> values[] = {
+      {"$CHIP", chip}, {"$BARE", barePointers ? "1" : "0"}, {"$REDUX", hasRedux(chip) ? "1" : "0"}};
   for (auto [name, value] : values) {
     for (size_t at; (at = filled.find(name)) != std::string::npos;)
       filled.replace(at, name.size(), value);

@@ -22,6 +22,9 @@ void mapMemorySpaces(Operation *root, function_ref<Attribute(Attribute)> map);
 /// attribution into a parameter, for which no launch has an argument.
 void convertAttributionsToGlobals(gpu::GPUModuleOp module);
 
+/// Whether an NVIDIA GPU reduces numbers of 32 bits by an instruction.
+bool hasRedux(StringRef chip);
+
 /// Lowers gpu.subgroup_reduce to shuffles among the lanes that the target's subgroups have, but for
 /// what an instruction does. Keeps those of SPIR-V's kernels whose lanes the device decides.
 LogicalResult lowerSubgroups(gpu::GPUModuleOp module, Attribute target);

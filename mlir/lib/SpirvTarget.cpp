@@ -155,6 +155,11 @@ LogicalResult kdl::prepareForSpirv(gpu::GPUModuleOp module, Attribute target) {
     if (function.getNumPrivateAttributions() != 0)
       return function.emitError("found private memory, which has no lowering for ") << target;
   }
+  WalkResult dynamic = module.walk([&](gpu::DynamicSharedMemoryOp memory) -> WalkResult {
+    return memory.emitError("'") << memory->getName() << "' has no lowering for " << target;
+  });
+  if (dynamic.wasInterrupted())
+    return failure();
   convertAttributionsToGlobals(module);
   callOpenCL(module);
   declareSubgroups(module);

@@ -37,11 +37,8 @@ unsigned countLanes(gpu::SubgroupReduceOp reduce, Attribute target) {
 
 bool isInstruction(gpu::SubgroupReduceOp reduce, Attribute target) {
   auto nvidia = dyn_cast<NVVM::NVVMTargetAttr>(target);
-  unsigned chip = 0;
-  return nvidia && reduce.getUniform() && !reduce.getClusterSize() &&
-         reduce.getType().isInteger(32) &&
-         !nvidia.getChip().drop_front(3).take_while(llvm::isDigit).getAsInteger(10, chip) &&
-         chip >= 80;
+  return nvidia && hasRedux(nvidia.getChip()) && reduce.getUniform() && !reduce.getClusterSize() &&
+         reduce.getType().isInteger(32);
 }
 
 LogicalResult lowerToShuffles(gpu::SubgroupReduceOp reduce, unsigned lanes) {
@@ -56,6 +53,12 @@ LogicalResult lowerToShuffles(gpu::SubgroupReduceOp reduce, unsigned lanes) {
 }
 
 } // namespace
+
+bool kdl::hasRedux(StringRef chip) {
+  unsigned number = 0;
+  return chip.consume_front("sm_") && !chip.take_while(llvm::isDigit).getAsInteger(10, number) &&
+         number >= 80;
+}
 
 LogicalResult kdl::lowerSubgroups(gpu::GPUModuleOp module, Attribute target) {
   if (isa<NVVM::NVVMTargetAttr>(target))

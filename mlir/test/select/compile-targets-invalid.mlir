@@ -65,6 +65,20 @@ gpu.module @reduced [#xevm.target] {
 
 // -----
 
+gpu.module @dynamic [#xevm.target] {
+  gpu.func @kernel(%x: f32) kernel {
+    %i = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    // expected-error@+1 {{'gpu.dynamic_shared_memory' has no lowering for #xevm.target}}
+    %0 = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %1 = memref.view %0[%c0][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<64xf32, #gpu.address_space<workgroup>>
+    memref.store %x, %1[%i] : memref<64xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
 // A shuffle among fewer than a subgroup's work-items.
 gpu.module @narrow [#xevm.target] {
   gpu.func @kernel(%x: memref<64xf32>) kernel attributes {intel_reqd_sub_group_size = 32 : i32} {

@@ -94,8 +94,9 @@ void kdl::buildLowerLinalgPipeline(OpPassManager &passes,
                           "convert-scf-to-cf,expand-strided-metadata,lower-affine");
   if (onGpu)
     addPipelineText(passes, "gpu-to-llvm");
-  addPipelineText(passes, "convert-math-to-funcs,convert-math-to-llvm,convert-vector-to-llvm,convert-to-llvm,"
-                          "reconcile-unrealized-casts");
+  addPipelineText(
+      passes, "convert-math-to-funcs,convert-math-to-llvm,convert-vector-to-llvm,convert-to-llvm,"
+              "reconcile-unrealized-casts");
   if (options.threads)
     passes.addPass(createKdlLowerParallelCalls());
   if (onGpu)

@@ -228,6 +228,18 @@ def KdlDecomposeLinalg : Pass<"kdl-decompose-linalg"> {
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def KdlLowerConvolutions : Pass<"kdl-lower-convolutions"> {
+  let summary = "Lower convolutions to products of matrices, before tiling";
+  let description = [{
+    The patches of the input become a matrix, some rows of the image at a time, so that it stays in
+    a cache; a filter of one element needs no copy. Batches and groups are loops around the product.
+    Convolutions that are no products, as depthwise ones and pooling, and those of dynamic sizes
+    get an order of loops that LLVM vectorises.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def KdlMarkManualDeallocation : Pass<"kdl-mark-manual-deallocation"> {
   let summary = "Mark the memory that a module frees itself, before bufferization";
   let description = [{

@@ -19,6 +19,7 @@ void addPipelineText(OpPassManager &passes, StringRef text) {
 
 /// Tiles that fit a CPU's microkernels; GPUs' kernels have their own.
 void addTiling(OpPassManager &passes, const LowerLinalgPipelineOptions &options) {
+  passes.addNestedPass<func::FuncOp>(createKdlLowerConvolutions());
   KdlDataTileOptions tile;
   tile.target = options.target;
   tile.library = options.library;

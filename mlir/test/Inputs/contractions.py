@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """contractions.py TYPE...: a module of contractions in linalg on tensors, whose @main prints each
-result: for f32, bf16, f16 or i8; with `sizes` before TYPE, of dynamic sizes; with `transposed`, of operands with rows side by side.
+result: for f32, bf16, f16 or i8; with `sizes` before TYPE, of dynamic sizes; with `transposed`, of operands with rows side by side; with
+`convolutions`, of those.
 
 All operands are small integers, so that every sum is exact in any order."""
 
@@ -24,7 +25,7 @@ def make(name, shape, element, seed, special=""):
     indices = [f"%i{i}" for i in range(len(shape))]
     code = [f"%{name} = tensor.generate {{", f"^bb0({', '.join(i + ': index' for i in indices)}):",
             f"  %s0 = arith.constant {seed} : index"]
-    for i, (index, factor) in enumerate(zip(indices, (37, 11, 5, 3))):
+    for i, (index, factor) in enumerate(zip(indices, (37, 11, 5, 3, 7))):
         code += [f"  %f{i} = arith.constant {factor} : index",
                  f"  %p{i} = arith.muli {index}, %f{i} : index",
                  f"  %s{i + 1} = arith.addi %s{i}, %p{i} : index"]
@@ -301,8 +302,39 @@ def transposed_forms(element):
          [([19, 3, 17], element), ([19, 18, 3], element)], ([3, 17, 18], acc))
 
 
+def convolution(name, image, filters, result, element, strides=(), dilations=()):
+    def attribute(key, values):
+        return f"{key} = dense<[{', '.join(map(str, values))}]> : tensor<{len(values)}xi64>" if values else ""
+    settings = ", ".join(filter(None, (attribute("strides", strides), attribute("dilations", dilations))))
+    case(f"linalg.{name} {{{{{settings}}}}} ins({{0}}, {{1}} : {{t0}}, {{t1}}) outs({{2}} : {{t2}})",
+         [(image, element), (filters, element), (result, RESULT[element])], (result, RESULT[element]))
+
+
+def convolution_forms(element):
+    """Both orders of channels, strides, dilations, groups, filters of one element, several batches, and patches that fill more than a
+    block of rows."""
+    for n, c, h, w, f, a, b, s, d in ((1, 3, 9, 10, 5, 3, 3, 1, 1), (2, 4, 11, 9, 7, 3, 2, 2, 1), (1, 5, 12, 13, 3, 3, 3, 2, 2),
+                                      (3, 8, 6, 7, 9, 1, 1, 1, 1), (2, 3, 8, 8, 4, 1, 1, 2, 1), (1, 64, 33, 34, 8, 3, 3, 1, 1)):
+        oh, ow = (h - d * (a - 1) - 1) // s + 1, (w - d * (b - 1) - 1) // s + 1
+        steps = {"strides": (s, s), "dilations": (d, d)}
+        convolution("conv_2d_nchw_fchw", [n, c, h, w], [f, c, a, b], [n, f, oh, ow], element, **steps)
+        convolution("conv_2d_nhwc_hwcf", [n, h, w, c], [a, b, c, f], [n, oh, ow, f], element, **steps)
+        convolution("conv_2d_nhwc_fhwc", [n, h, w, c], [f, a, b, c], [n, oh, ow, f], element, **steps)
+        convolution("conv_2d_ngchw_gfchw", [n, 2, c, h, w], [2, f, c, a, b], [n, 2, f, oh, ow], element, **steps)
+        convolution("depthwise_conv_2d_nchw_chw", [n, c, h, w], [c, a, b], [n, c, oh, ow], element, **steps)
+        convolution("depthwise_conv_2d_nhwc_hwc", [n, h, w, c], [a, b, c], [n, oh, ow, c], element, **steps)
+        convolution("conv_1d_ncw_fcw", [n, c, w], [f, c, b], [n, f, ow], element, strides=(s,), dilations=(d,))
+        convolution("conv_1d_nwc_wcf", [n, w, c], [b, c, f], [n, ow, f], element, strides=(s,), dilations=(d,))
+    convolution("conv_2d", [9, 10], [3, 2], [7, 9], element)
+    convolution("conv_3d_ndhwc_dhwcf", [1, 5, 6, 7, 3], [2, 3, 2, 3, 4], [1, 4, 4, 6, 4], element, (1, 1, 1), (1, 1, 1))
+
+
 def main():
     arguments = sys.argv[1:]
+    if arguments[:1] == ["convolutions"]:
+        for element in arguments[1:]:
+            convolution_forms(element)
+        arguments = []
     if arguments[:1] == ["transposed"]:
         for element in arguments[1:]:
             transposed_forms(element)

@@ -49,7 +49,7 @@ func.func @empty(%a: tensor<0x7xf64>, %b: tensor<7x9xf64>, %c: tensor<0x9xf64>) 
 // -----
 
 func.func @convolution(%a: tensor<8x8xf32>, %w: tensor<3x3xf32>, %b: tensor<6x6xf32>) -> tensor<6x6xf32> {
-  // expected-error@+1 {{linalg.conv_2d has no microkernel: found a convolution, expected a product of matrices}}
+  // expected-error@+1 {{linalg.generic has no microkernel: found a convolution, expected a product of matrices}}
   %0 = linalg.conv_2d ins(%a, %w : tensor<8x8xf32>, tensor<3x3xf32>) outs(%b : tensor<6x6xf32>) -> tensor<6x6xf32>
   return %0 : tensor<6x6xf32>
 }
